@@ -7,9 +7,21 @@ extension Judge {
         !findings.isEmpty && findings.allSatisfy { !$0.isFinal && $0.code.mayComeFromOtherRuns }
     }
 
-    /// Whether all of these findings are about outcomes that are missing so far.
-    package static func areAboutMissingOutcomes(_ findings: [Finding]) -> Bool {
-        mayResolveWithLongerWait(findings.filter { !$0.code.isInconclusive })
+    /// Whether effects that come after the settle timeout may have caused all of these failures.
+    ///
+    /// Findings without a failure do not count.
+    package static func mayComeFromLateEffects(_ findings: [Finding]) -> Bool {
+        let failures = findings.filter { !$0.code.isInconclusive }
+        return !failures.isEmpty && failures.allSatisfy(\.mayComeFromLateEffects)
+    }
+}
+
+extension Finding {
+    /// Whether an effect that comes after the settle timeout may have caused the finding.
+    ///
+    /// The effect may be missing in the judged run or in one of its baseline runs.
+    var mayComeFromLateEffects: Bool {
+        !isFinal && code != .responseLate && code.mayComeFromOtherRuns
     }
 }
 

@@ -13,7 +13,9 @@ extension Judge {
         guard let retryPause = evidence.subject.openRetryPause else {
             return findings.isEmpty
                 ? unsettledFindings(evidence)
-                : findings.map { addingWaitTime(of: $0, in: evidence) }
+                : withoutUnprocessedFindings(findings, in: evidence).map {
+                    addingWaitTime(of: $0, in: evidence)
+                }
         }
         let findingsOfOpenRetry = findings.filter {
             $0.code == .effectMissing || $0.code == .wrongEffectCount && !$0.isFinal
@@ -41,6 +43,90 @@ extension Judge {
 }
 
 extension Judge {
+    /// Returns the findings without those about missing outcomes if the backend processed no later
+    /// event either.
+    ///
+    /// The events may still wait in a queue, so the outcomes may still come. One inconclusive
+    /// finding replaces the removed ones, unless other failures remain.
+    private static func withoutUnprocessedFindings(
+        _ findings: [Finding],
+        in evidence: CaseEvidence
+    ) -> [Finding] {
+        // After a fault, the missing effects may be the reason why nothing later has an effect.
+        guard !evidence.plan.subject.hasFaults, !evidence.plan.subject.mayBlockBackend else {
+            return findings
+        }
+        let isSubjectUnprocessed =
+            evidence.subject.unsuccessfulWaitTime != nil && evidence.lacksLaterEvent
+        let isBaselineUnprocessed = evidence.isBaselineUnprocessed
+        let doubtful = findings.filter {
+            isSubjectUnprocessed && !$0.code.isInconclusive && mayResolveWithLongerWait([$0])
+                || isBaselineUnprocessed && $0.mayComeFromLateEffects
+        }
+        guard let first = doubtful.first else { return findings }
+        let others = findings.filter { !doubtful.contains($0) }
+        guard others.allSatisfy(\.code.isInconclusive) else { return others }
+        return others + [
+            settleTimeoutFinding(
+                first,
+                because: "a later purchase had no effect either when the settle timeout ended",
+                evidence
+            )
+        ]
+    }
+
+    /// Returns the findings of a case if other runs show that its effects may come later.
+    ///
+    /// One inconclusive finding replaces all failures, which late effects may have caused.
+    ///
+    /// - Parameters:
+    ///   - findings: The findings, whose failures may come from late effects.
+    ///   - settleTimeout: The settle timeout of the profile.
+    ///   - reason: The observation in the other runs, as a clause.
+    /// - Returns: The findings with the replaced failures.
+    package static func withoutLateFindings(
+        _ findings: [Finding],
+        after settleTimeout: Duration,
+        because reason: String
+    ) -> [Finding] {
+        guard mayComeFromLateEffects(findings),
+            let first = findings.first(where: { !$0.code.isInconclusive })
+        else { return findings }
+        return findings.filter(\.code.isInconclusive) + [
+            Finding(
+                .settleTimeoutExpired,
+                expected: first.expected,
+                actual: "\(first.actual); \(reason)",
+                remedy:
+                    "Set 'settle-timeout: \(max(settleTimeout.milliseconds * 3 / 1000, 1))s' in "
+                    + "the profile.",
+                location: first.location,
+                evidence: first.evidence
+            )
+        ]
+    }
+
+    private static func settleTimeoutFinding(
+        _ finding: Finding,
+        because reason: String,
+        _ evidence: CaseEvidence
+    ) -> Finding {
+        Finding(
+            .settleTimeoutExpired,
+            expected: finding.expected,
+            actual: "\(finding.actual); \(reason)",
+            remedy: settleTimeoutRemedy(evidence),
+            location: finding.location ?? evidence.plan.contract.location,
+            evidence: finding.evidence
+        )
+    }
+
+    private static func settleTimeoutRemedy(_ evidence: CaseEvidence) -> String {
+        let suggestedTimeoutInSeconds = (evidence.profile.settleTimeout * 2).milliseconds / 1000
+        return "Set 'settle-timeout: \(suggestedTimeoutInSeconds)s' in the profile; a longer "
+            + "timeout does not help when the steps of this case block the backend."
+    }
+
     /// Adds the length of the wait to a finding about a missing push, which a slow backend may
     /// still send.
     private static func addingWaitTime(of finding: Finding, in evidence: CaseEvidence) -> Finding {
@@ -70,22 +156,36 @@ extension Judge {
     /// The events of the steps, which were sent before that purchase, may not have been processed
     /// either.
     private static func unsettledFindings(_ evidence: CaseEvidence) -> [Finding] {
-        guard case .window = evidence.subject.settleEvidence,
-            evidence.plan.subject.extraObservationTime == nil,
-            !evidence.observability.showsNoPurchase
-        else { return [] }
-        let suggestedTimeoutInSeconds = (evidence.profile.settleTimeout * 2).milliseconds / 1000
+        guard evidence.lacksLaterEvent else { return [] }
         return [
             Finding(
                 .settleTimeoutExpired,
                 expected: "a purchase that is sent after the steps takes effect",
                 actual: "the purchase had no effect when the settle timeout ended",
-                remedy:
-                    "Set 'settle-timeout: \(suggestedTimeoutInSeconds)s' in the profile; a longer timeout does not "
-                    + "help when the steps of this case block the backend.",
+                remedy: settleTimeoutRemedy(evidence),
                 location: evidence.plan.contract.location
             )
         ]
+    }
+}
+
+extension CaseEvidence {
+    /// Whether a purchase that was sent after the steps had no visible effect, although purchases
+    /// of other cases have one.
+    fileprivate var lacksLaterEvent: Bool {
+        lacksLaterEvent(subject)
+    }
+
+    /// Whether this is true of a baseline run, so that its effects may be missing.
+    fileprivate var isBaselineUnprocessed: Bool { baselines.contains(where: lacksLaterEvent) }
+
+    /// Whether a purchase after the steps had no visible effect, in the judged run or in a baseline
+    /// run.
+    package var mayBeUnprocessed: Bool { lacksLaterEvent || isBaselineUnprocessed }
+
+    private func lacksLaterEvent(_ record: RunRecord) -> Bool {
+        guard case .window = record.settleEvidence else { return false }
+        return record.plan.extraObservationTime == nil && !observability.showsNoPurchase
     }
 }
 

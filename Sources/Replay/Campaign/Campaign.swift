@@ -205,7 +205,7 @@ package final class Campaign: Sendable {
         )
         suiteOptions.keepsEvidence = true
         suiteOptions.checksBackendFirst = true
-        suiteOptions.keepsPassedRecords = false
+        suiteOptions.rechecksCases = false
         let target = BackendTarget(executor: executor, options: suiteOptions) { [report] event in
             switch event {
             case .calibrated(let observability): report(.calibrated(observability))

@@ -8,12 +8,16 @@ struct PassedCase: Sendable {
     var evidence: CaseEvidence
 }
 
-/// The judgment of a case that did not pass after a shortened wait.
-struct ShortenedWaitJudgment: Sendable {
+/// The judgment of a case that lacks an effect, which is checked once more after all cases.
+struct MissedEffectJudgment: Sendable {
     let judgment: CaseJudgment
+    /// Whether the wait for the effect was shorter than the settle timeout.
+    let isWaitShortened: Bool
     /// The time at which a wait of full length would have ended, as a value of
     /// `Heartbeat.usableTime`.
     let fullWaitEnd: Duration
+    /// The number of the backend process in which the case ended.
+    let processNumber: Int
 }
 
 /// The results of earlier cases that a `CaseRunner` still needs.
@@ -25,11 +29,12 @@ struct CaseMemory {
     private(set) var passed: [PassedCase] = []
     /// The namespaces of finished runs whose users the fakes still know, oldest first.
     private var retiringNamespaces: [String] = []
-    /// The cases that did not pass after a shortened wait, by case ID.
-    ///
-    /// The wait for a missing effect is shortened when another case has waited for the same effect
-    /// in vain.
-    private(set) var shortenedWaits: [String: ShortenedWaitJudgment] = [:]
+    /// The cases that lack an effect, by case ID.
+    private(set) var missedEffects: [String: MissedEffectJudgment] = [:]
+    /// The IDs of the cases whose effects came after a full wait for them.
+    var caseIDsWithLateEffects: Set<String> = []
+    /// The IDs of the cases that lack an effect, and after which no purchase had an effect either.
+    var unprocessedCaseIDs: Set<String> = []
 
     /// The IDs of the cases that have run while other cases ran.
     var caseIDsRunConcurrently: Set<String> = []
@@ -68,13 +73,13 @@ struct CaseMemory {
     /// Forgets the records of a case whose run proves nothing.
     mutating func forget(_ caseID: String) {
         passed.removeAll { $0.caseID == caseID }
-        shortenedWaits[caseID] = nil
+        missedEffects[caseID] = nil
     }
 
-    /// Removes and returns all cases that did not pass after a shortened wait.
-    mutating func takeShortenedWaits() -> [String: ShortenedWaitJudgment] {
-        defer { shortenedWaits = [:] }
-        return shortenedWaits
+    /// Removes and returns all cases that lack an effect.
+    mutating func takeMissedEffects() -> [String: MissedEffectJudgment] {
+        defer { missedEffects = [:] }
+        return missedEffects
     }
 
     /// Stores the result of a case.
@@ -82,28 +87,42 @@ struct CaseMemory {
     /// - Parameters:
     ///   - judgment: The judgment of the case.
     ///   - usableTime: The current value of `Heartbeat.usableTime`.
-    ///   - keepsPassedRecords: Whether records of passed cases are kept for the final recheck.
+    ///   - processNumber: The number of the backend process in which the case ended.
+    ///   - isRechecked: Whether the case is rechecked after all cases.
     mutating func note(
         _ judgment: CaseJudgment,
         at usableTime: Duration,
-        keepsPassedRecords: Bool
+        in processNumber: Int,
+        isRechecked: Bool
     ) {
         let evidence = judgment.evidence
         let caseID = evidence.plan.contract.caseID
         if evidence.subject.isSilent { unansweredCaseCount += 1 }
         guard judgment.verdict == .passed else {
-            if let shortened = evidence.subject.shortened {
-                let remainingWait = shortened.fullTimeout - shortened.shortenedTimeout
-                shortenedWaits[caseID] = ShortenedWaitJudgment(
-                    judgment: judgment,
-                    fullWaitEnd: usableTime + remainingWait
-                )
-            }
+            let isShared = evidence.subject.shortened != nil
+            guard isRechecked, isShared || judgment.mayChangeWithLateEffect else { return }
+            let remainingWait =
+                evidence.profile.settleTimeout - (evidence.subject.unsuccessfulWaitTime ?? .zero)
+            missedEffects[caseID] = MissedEffectJudgment(
+                judgment: judgment,
+                isWaitShortened: remainingWait > .zero,
+                fullWaitEnd: usableTime + max(remainingWait, .zero),
+                processNumber: processNumber
+            )
             return
         }
         passedCount += 1
-        guard evidence.plan.subject.observesFinalState, keepsPassedRecords else { return }
+        guard evidence.plan.subject.observesFinalState, isRechecked else { return }
         passed.append(PassedCase(caseID: caseID, evidence: evidence.withShortenedExchanges))
+    }
+}
+
+extension CaseJudgment {
+    /// Whether an effect that comes after a full wait would change the verdict.
+    fileprivate var mayChangeWithLateEffect: Bool {
+        verdict == .failed && evidence.plan.subject.observesFinalState
+            && !evidence.plan.subject.affectsAllUsers
+            && Judge.mayComeFromLateEffects(findings)
     }
 }
 

@@ -18,7 +18,7 @@ final class CaseRunner: Sendable {
     let options: SuiteRunOptions
     let observability: RunRecord.Observability
     let restarter: BackendRestarter
-    private let memory: Locked<CaseMemory>
+    let memory: Locked<CaseMemory>
     private let baselineRuns: BaselineRuns
 
     init(
@@ -161,7 +161,9 @@ final class CaseRunner: Sendable {
             plan.subject.dependsOnTiming,
             result.seconds < Self.rerunSecondsMax,
             // A shortened wait hides the time that the case really takes.
-            memory.withLock({ $0.shortenedWaits[plan.contract.caseID] == nil }),
+            memory.withLock({
+                $0.missedEffects[plan.contract.caseID]?.judgment.evidence.subject.shortened == nil
+            }),
             executor.backend.process?.exitDescription == nil
         else { return nil }
         var failedCount = 1
@@ -225,7 +227,8 @@ final class CaseRunner: Sendable {
             $0.note(
                 judgment,
                 at: executor.heartbeat.usableTime,
-                keepsPassedRecords: options.keepsPassedRecords
+                in: executor.backend.processNumber,
+                isRechecked: options.rechecksCases
             )
         }
         if judgment.findings.contains(where: { $0.code == .machineBusy }) {
@@ -277,17 +280,15 @@ final class CaseRunner: Sendable {
                 observability: executor.updatedObservability(observability)
             )
         }
-        // After some cases, a correct backend may serve other cases badly for a while. Such a case
-        // gets no final recheck, so its wait for effects is never shortened.
-        let missingEffect =
-            plan.subject.degradesBackend
-            ? nil
-            : RunExecutor.MissingEffect(caseID: plan.contract.caseID) { record in
-                SharedSettleTimeout.MissingEffectKey(
-                    clause: plan.contract.clause,
-                    codes: Set(judge.judgment(of: record).findings.map(\.code))
-                )
-            }
+        let missingEffect = RunExecutor.MissingEffect(
+            caseID: plan.contract.caseID,
+            waitRule: plan.subject.waitRule(isRechecked: options.rechecksCases)
+        ) { record in
+            SharedSettleTimeout.MissingEffectKey(
+                clause: plan.contract.clause,
+                codes: Set(judge.judgment(of: record).findings.map(\.code))
+            )
+        }
         var run = plan.subject
         var subject: RunRecord
         repeat {
@@ -345,6 +346,8 @@ final class CaseRunner: Sendable {
                 judgment = judgment.replacing(baselines: baselinesWithExtraRun)
             }
         }
+        // The baseline runs had time for their effects by now, so the judged run gets it too.
+        judgment = await judgmentAfterSkippedWait(judgment)
         guard executor.backend.process == nil, judgment.verdict == .failed,
             !(await executor.backend.isReachable())
         else { return judgment }
@@ -352,6 +355,54 @@ final class CaseRunner: Sendable {
         // of the backend.
         var subject = judgment.evidence.subject
         subject.runProblem = .backendGone("the backend was no longer reachable after the case")
+        return judgment.replacing(subject: subject)
+    }
+
+    /// Waits once more for missing effects, unless the run has waited for them.
+    ///
+    /// A run does not wait if its baseline runs lacked the same effects when it was judged first.
+    private func judgmentAfterSkippedWait(_ first: CaseJudgment) async -> CaseJudgment {
+        var judgment = first
+        guard judgment.verdict == .failed, judgment.evidence.subject.unsuccessfulWaitTime == nil,
+            judgment.evidence.plan.subject.observesFinalState,
+            !judgment.evidence.plan.subject.affectsAllUsers,
+            Judge.mayResolveWithLongerWait(judgment.findings)
+        else { return first }
+        let plan = first.evidence.plan.subject
+        let fullTimeout = executor.profile.settleTimeout
+        let settleTimeout = executor.settleTimeout(
+            plan.waitRule(isRechecked: options.rechecksCases) == .recheckAfterAllCases
+                ? executor.sharedSettleTimeout.timeoutBeforeRecheck(
+                    for: nil,
+                    fullTimeout: fullTimeout,
+                    atLeast: executor.shortSettleTimeout(observability.latency)
+                ) : fullTimeout
+        )
+        await JobSlot.releaseSlot {
+            var pause: Duration = .milliseconds(5)
+            while Judge.mayResolveWithLongerWait(judgment.findings), !settleTimeout.isOver,
+                !Task.isCancelled
+            {
+                await settleTimeout.pause(pause)
+                pause = min(pause * 2, .milliseconds(100))
+                judgment = judgment.replacing(
+                    subject: await executor.refreshedRecord(
+                        judgment.evidence.subject,
+                        probes: true
+                    )
+                )
+            }
+        }
+        guard judgment.verdict == .failed else { return judgment }
+        var subject = judgment.evidence.subject
+        subject.unsuccessfulWaitTime = executor.clock.now - settleTimeout.start
+        subject.openRetryPause = subject.pauseOfFailedRetry
+        if settleTimeout.isCutShort {
+            subject.starvation = executor.heartbeat.starvation(
+                since: settleTimeout.start,
+                isCutShort: true
+            )
+        }
         return judgment.replacing(subject: subject)
     }
 
@@ -410,35 +461,6 @@ final class CaseRunner: Sendable {
             findings: [finding],
             note: finding.actual
         )
-    }
-
-    /// Returns the IDs of cases that would get another verdict now, because their wait for an
-    /// effect was shortened.
-    ///
-    /// The wait was shortened because another case had waited for the same effect in vain.
-    func casesWithChangedVerdict() async -> Set<String> {
-        let shortened = memory.withLock { $0.takeShortenedWaits() }
-        executor.sharedSettleTimeout.disableShortening()
-        // One wait is enough for all these cases: after it, each has had its full time.
-        if let latestFullWaitEnd = shortened.values.map(\.fullWaitEnd).max() {
-            let remainingWait = latestFullWaitEnd - executor.heartbeat.usableTime
-            if remainingWait > .zero { await executor.settleTimeout(remainingWait).waitUntilOver() }
-        }
-        var changedCaseIDs: Set<String> = []
-        for (caseID, shortenedWait) in shortened.sorted(by: { $0.key < $1.key }) {
-            if Task.isCancelled { break }
-            let earlierJudgment = shortenedWait.judgment
-            var subject = await executor.refreshedRecord(
-                earlierJudgment.evidence.subject,
-                probes: true
-            )
-            if subject.openRetryPause != nil { subject.openRetryPause = subject.pauseOfFailedRetry }
-            let currentJudgment = earlierJudgment.replacing(subject: subject)
-            if !currentJudgment.hasSameOutcome(as: earlierJudgment) {
-                changedCaseIDs.insert(caseID)
-            }
-        }
-        return changedCaseIDs
     }
 
     /// Returns whether the backend's output may explain why the backend exited, failed or did not

@@ -28,6 +28,7 @@ package final class RunExecutor: Sendable {
     /// The record of effects that did not come during a full wait, which shortens later waits for
     /// the same effects.
     let sharedSettleTimeout: SharedSettleTimeout
+    let unprocessedPurchases = UnprocessedPurchases()
     /// The session token from the login that the profile defines; nil until it is needed.
     let session = Locked<String?>(nil)
     let originClients: OriginClients
@@ -171,9 +172,14 @@ package final class RunExecutor: Sendable {
         SettleTimeout(limit, heartbeat, clock)
     }
 
-    /// Returns the longest wait for late effects if a later event has already taken effect.
+    /// Returns the longest wait for effects whose absence alone is no failure.
+    ///
+    /// It follows the slowest effect of any case so far, up to the settle timeout.
     func shortSettleTimeout(_ latency: Duration) -> Duration {
-        min(profile.settleTimeout, max(.seconds(1), latency * 20))
+        min(
+            profile.settleTimeout,
+            max(.seconds(1), latency * 20, sharedSettleTimeout.slowestDelay * 2)
+        )
     }
 
     // MARK: Knowledge since calibration
@@ -201,9 +207,10 @@ package final class RunExecutor: Sendable {
 
     /// Identifies the effects that are missing in the record of a case.
     ///
-    /// Later cases that lack the same effects wait for a shorter time.
+    /// Later cases that lack the same effects may wait for a shorter time.
     struct MissingEffect: Sendable {
         let caseID: String
+        let waitRule: SharedSettleTimeout.WaitRule
         let missingEffectKey: @Sendable (RunRecord) -> SharedSettleTimeout.MissingEffectKey
     }
 

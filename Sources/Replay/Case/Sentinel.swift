@@ -25,12 +25,15 @@ struct Sentinel {
     ///   - name: The namespace of the user.
     ///   - wait: The longest wait for the effects.
     ///   - expectedObservability: The kinds of effects to wait for.
+    ///   - remembersMissingEffects: Whether a purchase without effects is rechecked after all
+    ///     cases.
     /// - Returns: The observed effects and their delay; nil when none of the expected effects came
     ///   in time.
     func observePurchase(
         _ name: String,
         wait: Duration,
-        _ expectedObservability: RunRecord.Observability
+        _ expectedObservability: RunRecord.Observability,
+        remembersMissingEffects: Bool = false
     ) async -> RunRecord.Observability? {
         guard let execution = await executionWithUser(name) else { return nil }
         var observability = RunRecord.Observability(
@@ -77,13 +80,34 @@ struct Sentinel {
                 if expectedObservability.areProbeChangesObservable {
                     observability.valuePaths = valuePaths(execution)
                 }
-                return isComplete || observability.arePushesObservable
-                    || observability.areProbeChangesObservable
-                    ? observability : nil
+                if isComplete || !observability.showsNoPurchase { return observability }
+                if remembersMissingEffects, !settleTimeout.isCutShort, !Task.isCancelled {
+                    run.unprocessedPurchases.add(
+                        .init(
+                            execution: execution,
+                            statesBeforePurchase: statesBeforePurchase,
+                            expectedObservability: expectedObservability,
+                            waitTime: wait
+                        ),
+                        at: run.heartbeat.usableTime
+                    )
+                }
+                return nil
             }
             await settleTimeout.pause(pause)
             pause = min(pause * 2, .milliseconds(50))
         }
+    }
+
+    /// Returns whether a purchase has had an effect by now.
+    func hasEffect(_ purchase: UnprocessedPurchases.Purchase) async -> Bool {
+        if purchase.expectedObservability.arePushesObservable,
+            exchanges(purchase.execution, by: .backend).contains(where: { !$0.effects.isEmpty })
+        {
+            return true
+        }
+        guard purchase.expectedObservability.areProbeChangesObservable else { return false }
+        return await states(purchase.execution, of: Self.user) != purchase.statesBeforePurchase
     }
 
     /// Returns whether the effects of the purchase come after the response to the event.

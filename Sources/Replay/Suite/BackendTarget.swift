@@ -175,13 +175,16 @@ struct CalibratedTarget: OpenTarget {
         return result
     }
 
-    func casesWithChangedVerdict() async -> Set<String> {
-        await caseRunner.casesWithChangedVerdict()
+    func casesWithChangedVerdict(isAfterReruns: Bool) async -> Set<String> {
+        let caseIDs = await caseRunner.casesWithChangedVerdict(isAfterReruns: isAfterReruns)
+        await executor.recheckUnprocessedPurchases()
+        return caseIDs
     }
 
     func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>) async {
         await FinalRecheck(executor: executor, calibration: calibration, caseRunner: caseRunner)
             .revise(&results, among: caseIDs)
+        caseRunner.reviseLateEffects(&results, among: caseIDs)
         UnservedRoutes(executor: executor).revise(&results)
     }
 
@@ -189,5 +192,6 @@ struct CalibratedTarget: OpenTarget {
         caseRunner.restarter.invariantViolations(alongside: results)
             + executor.strayEffectFailures(of: caseRunner.options.nonce)
             + ThrottledWebhook(executor: executor).failures()
+            + executor.unprocessedPurchaseResults
     }
 }

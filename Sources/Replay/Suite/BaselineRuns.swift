@@ -120,8 +120,12 @@ final class BaselineRuns: Sendable {
         func unexpectedPaths() -> Set<String> {
             differingPaths().subtracting(state.withLock { $0.varyingPaths })
         }
+        // In a queue, one of the runs may be slow; its missing effects are not a variation.
+        let observability = executor.updatedObservability(observability)
         let settleTimeout = executor.settleTimeout(
-            executor.shortSettleTimeout(observability.latency)
+            observability.appliesEventsLater == true
+                ? executor.profile.settleTimeout
+                : executor.shortSettleTimeout(observability.latency)
         )
         var pause: Duration = .milliseconds(5)
         while !unexpectedPaths().isEmpty, !settleTimeout.isOver, !Task.isCancelled {

@@ -10,6 +10,7 @@ package enum RunInvariant: String, CaseIterable, Sendable {
     case backendKeepsRunning = "run/keeps-running"
     case pushesReachKnownUsers = "run/reaches-known-people"
     case webhookTakesBursts = "run/takes-bursts"
+    case backendProcessesEvents = "run/processes-events"
 
     private var title: String {
         switch self {
@@ -17,6 +18,7 @@ package enum RunInvariant: String, CaseIterable, Sendable {
         case .pushesReachKnownUsers: "Every push goes to a user that an event has named"
         case .webhookTakesBursts:
             "The webhook takes events at the rate at which a provider sends them"
+        case .backendProcessesEvents: "Every accepted purchase takes effect"
         }
     }
 
@@ -25,6 +27,7 @@ package enum RunInvariant: String, CaseIterable, Sendable {
         case .backendKeepsRunning: "S-33"
         case .pushesReachKnownUsers: "O-01"
         case .webhookTakesBursts: "S-07"
+        case .backendProcessesEvents: "S-07"
         }
     }
 

@@ -1,14 +1,11 @@
 internal import Judging
 internal import Values
 
-/// Shortens the wait for an effect that another case has already awaited in vain.
+/// The lengths of the waits for missing effects.
 ///
-/// The first case that lacks an effect waits for the full time. If the effect does not come, later
-/// cases that lack the same effect wait for a shorter time, and their results mention the shortened
-/// wait.
-///
-/// The shorter wait is longer than the time after which the effect came in any other case. A case
-/// with a shortened wait is rechecked at the end of the suite, when its full time has passed.
+/// The full wait is the settle timeout of the profile. Before it is over, no effect is missing. A
+/// case waits in full only if no recheck gives it the rest of the time after all cases. Every other
+/// wait follows the slowest effect of any case so far.
 final class SharedSettleTimeout: Sendable {
     /// Identifies a missing effect before the wait for it.
     ///
@@ -19,6 +16,22 @@ final class SharedSettleTimeout: Sendable {
         ///
         /// Empty if the case waits for the backend to repeat a failed call.
         let codes: Set<FindingCode>
+
+        /// The effect of a later purchase, which shows that the backend has processed all events.
+        static let laterPurchase = MissingEffectKey(clause: "", codes: [.settleTimeoutExpired])
+    }
+
+    /// The reason for which a wait may be shorter than the settle timeout.
+    enum WaitRule: Hashable {
+        /// No reason: no recheck follows, and no other case waits for the same effect.
+        case fullWait
+        /// Another case has waited in full for the same effect.
+        ///
+        /// The first case that lacks the effect waits in full. The results of later cases mention
+        /// the shortened wait.
+        case fullWaitOfOneCase
+        /// A recheck after all cases gives the case the rest of the settle timeout.
+        case recheckAfterAllCases
     }
 
     /// A shortened wait of a case, because another case has waited in full for the same effect.
@@ -35,10 +48,34 @@ final class SharedSettleTimeout: Sendable {
         var fullWaits: [MissingEffectKey: (caseID: String, fullTimeout: Duration)] = [:]
         /// For each effect that was missing at first and came later, the longest delay in any case.
         var longestDelays: [MissingEffectKey: Duration] = [:]
+        /// The longest time after which any awaited effect came that no fault delayed.
+        var slowestDelay: Duration = .zero
+        /// Whether an effect came after a full wait for it, in a run without faults.
+        var hasSeenLateEffect = false
         var isDisabled = false
     }
 
     private let state = Locked(State())
+
+    /// Returns the wait for an effect whose absence is rechecked after all cases.
+    ///
+    /// The wait follows the slowest effect of any case.
+    ///
+    /// - Parameters:
+    ///   - missingEffectKey: The missing effect; nil if no other case waits for it.
+    ///   - fullTimeout: The duration of a full wait.
+    ///   - shortestWait: The shortest possible duration of the wait.
+    /// - Returns: The duration of the wait.
+    func timeoutBeforeRecheck(
+        for missingEffectKey: MissingEffectKey?,
+        fullTimeout: Duration,
+        atLeast shortestWait: Duration
+    ) -> Duration {
+        state.withLock { state in
+            let longestDelay = missingEffectKey.flatMap { state.longestDelays[$0] } ?? .zero
+            return state.isDisabled ? fullTimeout : min(fullTimeout, shortestWait + longestDelay)
+        }
+    }
 
     /// Returns a shortened wait if another case has waited in full for the same missing effect.
     ///
@@ -83,14 +120,36 @@ final class SharedSettleTimeout: Sendable {
     }
 
     /// Records the time after which a missing effect came.
-    func recordArrival(of missingEffectKey: MissingEffectKey, after time: Duration) {
+    ///
+    /// - Parameters:
+    ///   - missingEffectKey: The missing effect.
+    ///   - time: The time after which it came.
+    ///   - isDelayedByFault: Whether a fault may have delayed it. The wait for other effects then
+    ///     does not follow it.
+    func recordArrival(
+        of missingEffectKey: MissingEffectKey,
+        after time: Duration,
+        isDelayedByFault: Bool = false
+    ) {
         state.withLock { state in
+            if !isDelayedByFault { state.slowestDelay = max(state.slowestDelay, time) }
             state.longestDelays[missingEffectKey] = max(
                 state.longestDelays[missingEffectKey] ?? .zero,
                 time
             )
         }
     }
+
+    /// The longest time after which an effect of any case came that no fault delayed.
+    var slowestDelay: Duration { state.withLock { $0.slowestDelay } }
+
+    /// Whether an effect came after a full wait for it, in a run without faults.
+    ///
+    /// The settle timeout of the profile is then too short for the backend.
+    var hasSeenLateEffect: Bool { state.withLock { $0.hasSeenLateEffect } }
+
+    /// Records that an effect came after a full wait for it, in a run without faults.
+    func recordLateEffect() { state.withLock { $0.hasSeenLateEffect = true } }
 
     /// Gives all later waits their full duration.
     func disableShortening() { state.withLock { $0.isDisabled = true } }

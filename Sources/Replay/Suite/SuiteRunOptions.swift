@@ -22,9 +22,9 @@ package struct SuiteRunOptions: Sendable {
     /// Whether a failed case that depends on timing runs again, to find out whether the failure
     /// is a race.
     package var detectsRaces = false
-    /// Whether the records of passed cases are kept, so that late effects can still change the
-    /// verdict at the end.
-    package var keepsPassedRecords = true
+    /// Whether cases are rechecked after all cases, so that late effects can still change their
+    /// verdicts.
+    package var rechecksCases = true
 
     package init(seed: UInt64, jobs: Int, nonce: String, knownFailures: KnownFailures) {
         self.seed = seed

@@ -49,12 +49,14 @@ package protocol OpenTarget: Sendable {
     ///   again, exclusively.
     func result(of plan: CasePlan, number: Int, isExclusive: Bool) async -> CaseResult?
     /// Returns the IDs of cases that would get another verdict now, because their wait for an
-    /// effect was shortened.
+    /// effect was shorter than the settle timeout.
     ///
-    /// A wait is shortened if another case has already waited in full for the same effect without
-    /// success. After this call, all waits have their full length. The caller makes sure that no
-    /// case is running.
-    func casesWithChangedVerdict() async -> Set<String>
+    /// After this call, all waits have their full length. The caller makes sure that no case is
+    /// running.
+    ///
+    /// - Parameter isAfterReruns: Whether the returned cases of the first call have run again.
+    /// - Returns: The IDs of the cases to run again.
+    func casesWithChangedVerdict(isAfterReruns: Bool) async -> Set<String>
     /// Revises results with evidence that has arrived since the cases ended.
     ///
     /// The caller makes sure that no case is running.
@@ -71,7 +73,7 @@ package protocol OpenTarget: Sendable {
 extension OpenTarget {
     package var skipReasons: [String] { [] }
 
-    package func casesWithChangedVerdict() async -> Set<String> { [] }
+    package func casesWithChangedVerdict(isAfterReruns: Bool) async -> Set<String> { [] }
 
     package func invariantViolations(alongside results: [CaseResult]) -> [CaseResult] { [] }
 }

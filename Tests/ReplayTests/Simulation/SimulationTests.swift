@@ -44,7 +44,13 @@ struct SimulationTests {
     func broken(defect: SubscriptionModel.Defect) {
         for seed in Self.seeds(1) {
             let faultFree = SimulatedSuite(seed: seed, defect: defect).run()
-            #expect(!faultFree.cases(.failed).isEmpty, "seed \(seed): \(faultFree.text)")
+            if defect == .showsAfterEightSeconds {
+                // Effects that come after the settle timeout prove nothing, but nothing passes.
+                #expect(faultFree.cases(.failed).isEmpty, "seed \(seed): \(faultFree.text)")
+                #expect(!faultFree.cases(.inconclusive).isEmpty, "seed \(seed)")
+            } else {
+                #expect(!faultFree.cases(.failed).isEmpty, "seed \(seed): \(faultFree.text)")
+            }
             for (name, load) in Self.loads {
                 let outcome = SimulatedSuite(seed: seed, load: load, defect: defect).run()
                 #expect(outcome.results != nil, "seed \(seed), \(name): never ended")

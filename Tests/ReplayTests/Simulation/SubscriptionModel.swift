@@ -52,6 +52,8 @@ final class SubscriptionModel: BackendModel, @unchecked Sendable {
         var batchInterval: Duration?
         /// The additional delay in the first seconds of the process.
         var coldStart: Duration = .zero
+        /// The time from which no event is processed.
+        var end: Duration = .seconds(1_000_000)
     }
 
     private struct Subscriber {
@@ -228,7 +230,9 @@ final class SubscriptionModel: BackendModel, @unchecked Sendable {
         _ = clock.task {
             while let first = self.disk.inbox.first(where: { $0.user == user }) {
                 await self.clock.pause(self.laneDelay(of: user))
-                guard backend.process.lifetime == lifetime else { return }
+                guard backend.process.lifetime == lifetime,
+                    self.clock.now < self.shape.lanes?.end ?? .zero
+                else { return }
                 self.disk.inbox.removeAll { $0.event == first.event }
                 let id = first.event["id"]?.string ?? ""
                 if self.disk.seen.insert(id).inserted {

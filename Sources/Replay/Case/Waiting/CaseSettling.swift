@@ -34,20 +34,56 @@ struct CaseSettling: Sendable {
         if !skipsSentinel,
             observability.arePushesObservable || observability.areProbeChangesObservable
         {
-            isPurchaseObserved =
-                await Sentinel(run: run).observePurchase(
-                    requests.namespace.name + suffix,
-                    wait: max(
-                        .seconds(1),
-                        observability.latency * 20,
-                        run.profile.settleTimeout / 5
-                    ),
-                    observability
-                ) != nil
+            isPurchaseObserved = await observeLaterPurchase(
+                in: requests.namespace.name + suffix,
+                observability
+            )
         }
         let quietDuration = await waitForQuietBackend(observability)
         if skipsSentinel { return .effectsVisibleAtOnce(quietDuration: quietDuration) }
         return isPurchaseObserved ? .sentinel(quietDuration: quietDuration) : .window(quietDuration)
+    }
+
+    /// Delivers a purchase by another user, and returns whether its effects came.
+    ///
+    /// The wait is the settle timeout. If another case has waited that long in vain, or if the
+    /// steps of this case may block the backend, the wait follows the slowest effect so far.
+    private func observeLaterPurchase(
+        in name: String,
+        _ observability: RunRecord.Observability
+    ) async -> Bool {
+        let fullTimeout = run.profile.settleTimeout
+        let shortTimeout = min(
+            fullTimeout,
+            max(run.shortSettleTimeout(observability.latency), fullTimeout / 5)
+        )
+        let mayBeBlocked = plan.hasFaults || plan.mayBlockBackend
+        let timeout =
+            mayBeBlocked
+            ? shortTimeout
+            : run.sharedSettleTimeout.wait(
+                for: .laterPurchase,
+                fullTimeout: fullTimeout,
+                atLeast: shortTimeout
+            )?.shortenedTimeout ?? fullTimeout
+        let (start, usableStart) = (run.clock.now, run.heartbeat.usableTime)
+        let seen = await Sentinel(run: run).observePurchase(
+            name,
+            wait: timeout,
+            observability,
+            remembersMissingEffects: !mayBeBlocked
+        )
+        if seen == nil, !mayBeBlocked, run.clock.now - start >= fullTimeout, !Task.isCancelled {
+            run.sharedSettleTimeout.recordFullWait(
+                of: .laterPurchase,
+                in: name,
+                after: fullTimeout
+            )
+        } else if let seen, !mayBeBlocked {
+            run.sharedSettleTimeout.recordArrival(of: .laterPurchase, after: seen.latency)
+            run.unprocessedPurchases.recordProcessed(sentAt: usableStart)
+        }
+        return seen != nil
     }
 
     /// Waits until the backend has processed the events of the given steps, which prepare the case.
@@ -138,21 +174,35 @@ struct CaseSettling: Sendable {
         verdict: (RunRecord) -> RunExecutor.VerdictStability,
         record: () -> RunRecord
     ) async -> RunRecord {
-        // After an injected fault, the backend's own timers decide when it tries again, so the
-        // settle timeout applies. Otherwise, a later event has already taken effect, and late
-        // effects have little time left.
         let shortTimeout = run.shortSettleTimeout(observability.latency)
-        let fullTimeout = plan.hasFaults ? run.profile.settleTimeout : shortTimeout
+        let fullTimeout = run.profile.settleTimeout
         func needsLongerWait(_ record: RunRecord) -> Bool {
             verdict(record) == .mayResolveWithLongerWait
                 || plan.observesFinalState && record.awaitsRepeatedCall
         }
         guard needsLongerWait(first) else { return first }
         let missingEffectKey = missingEffect?.missingEffectKey(first)
-        let shortenedWait = missingEffectKey.flatMap {
-            run.sharedSettleTimeout.wait(for: $0, fullTimeout: fullTimeout, atLeast: shortTimeout)
+        var shortenedWait: SharedSettleTimeout.ShortenedWait?
+        var timeout = fullTimeout
+        switch missingEffect?.waitRule ?? plan.waitRule(isRechecked: true) {
+        case .fullWait: break
+        case .fullWaitOfOneCase:
+            shortenedWait = missingEffectKey.flatMap {
+                run.sharedSettleTimeout.wait(
+                    for: $0,
+                    fullTimeout: fullTimeout,
+                    atLeast: shortTimeout
+                )
+            }
+            timeout = shortenedWait?.shortenedTimeout ?? fullTimeout
+        case .recheckAfterAllCases:
+            timeout = run.sharedSettleTimeout.timeoutBeforeRecheck(
+                for: missingEffectKey,
+                fullTimeout: fullTimeout,
+                atLeast: shortTimeout
+            )
         }
-        let settleTimeout = run.settleTimeout(shortenedWait?.shortenedTimeout ?? fullTimeout)
+        let settleTimeout = run.settleTimeout(timeout)
         var result = await recordAfterWait(
             first,
             settleTimeout,
@@ -164,7 +214,8 @@ struct CaseSettling: Sendable {
             if let missingEffectKey {
                 run.sharedSettleTimeout.recordArrival(
                     of: missingEffectKey,
-                    after: run.clock.now - settleTimeout.start
+                    after: run.clock.now - settleTimeout.start,
+                    isDelayedByFault: plan.hasFaults || plan.mayBlockBackend
                 )
             }
             return result
@@ -175,8 +226,8 @@ struct CaseSettling: Sendable {
                 fullTimeout: shortenedWait.fullTimeout,
                 shortenedTimeout: shortenedWait.shortenedTimeout
             )
-        } else if let missingEffectKey, let missingEffect, !settleTimeout.isCutShort,
-            !Task.isCancelled
+        } else if let missingEffectKey, let missingEffect, timeout >= fullTimeout,
+            !settleTimeout.isCutShort, !Task.isCancelled
         {
             run.sharedSettleTimeout.recordFullWait(
                 of: missingEffectKey,
@@ -184,7 +235,26 @@ struct CaseSettling: Sendable {
                 after: fullTimeout
             )
         }
-        return recordOfUnsuccessfulWait(result, settleTimeout)
+        result = recordOfUnsuccessfulWait(result, settleTimeout)
+        if shortenedWait == nil {
+            result.settleEvidence = await evidenceAfterFullWait(result, observability)
+        }
+        return result
+    }
+
+    /// Returns the evidence that the backend has processed the events of a run, after a full wait
+    /// for an effect that did not come.
+    ///
+    /// The later purchase may have taken effect meanwhile.
+    private func evidenceAfterFullWait(
+        _ record: RunRecord,
+        _ observability: RunRecord.Observability
+    ) async -> RunRecord.SettleEvidence {
+        guard case .window(let quietDuration) = record.settleEvidence,
+            !observability.showsNoPurchase, plan.observesFinalState, !Task.isCancelled
+        else { return record.settleEvidence }
+        return await run.unprocessedPurchases.hasEffectByNow(in: requests.namespace.name + "-s")
+            ? .sentinel(quietDuration: quietDuration) : record.settleEvidence
     }
 
     /// Returns a record with the facts about a wait that ended before the verdict was settled.
@@ -237,6 +307,22 @@ struct CaseSettling: Sendable {
             }
         }
         return result
+    }
+}
+
+extension RunPlan {
+    /// Returns the reason for which the wait for a missing effect may be shorter than the settle
+    /// timeout.
+    ///
+    /// - Parameter isRechecked: Whether missing effects are rechecked after all cases.
+    /// - Returns: The reason.
+    func waitRule(isRechecked: Bool) -> SharedSettleTimeout.WaitRule {
+        // After these cases, a correct backend may serve other cases badly for a while, so they are
+        // not rechecked.
+        if degradesBackend || affectsAllUsers { return .fullWait }
+        // After a fault, the backend's own timers decide when it tries again.
+        return hasFaults || !isRechecked || !observesFinalState
+            ? .fullWaitOfOneCase : .recheckAfterAllCases
     }
 }
 

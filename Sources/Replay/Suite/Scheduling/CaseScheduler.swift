@@ -100,10 +100,10 @@ final class CaseScheduler: Sendable {
     }
 
     /// Reruns each case that would get another verdict now, because its wait for an effect was
-    /// shortened.
+    /// shorter than the settle timeout.
     func rerunChangedCases(on instance: BackendInstance) async {
         guard !Task.isCancelled else { return }
-        let changedCaseIDs = await instance.open.casesWithChangedVerdict()
+        let changedCaseIDs = await instance.open.casesWithChangedVerdict(isAfterReruns: false)
         for index in instance.executedCaseIndices.sorted()
         where changedCaseIDs.contains(progress.plans[index].contract.caseID) {
             guard let scheduledCase = cases[index] else { continue }
@@ -111,6 +111,8 @@ final class CaseScheduler: Sendable {
             schedule.withLock { $0.startAgain(scheduledCase, on: instance.number) }
             await runExclusively(scheduledCase, on: instance)
         }
+        guard !changedCaseIDs.isEmpty, !Task.isCancelled else { return }
+        _ = await instance.open.casesWithChangedVerdict(isAfterReruns: true)
     }
 
     /// Revises the results of all cases that are not already revised.

@@ -1,0 +1,100 @@
+internal import Contracts
+internal import Judging
+internal import Values
+
+/// Checks after all cases whether effects that cases lacked have come.
+extension CaseRunner {
+    /// Returns the IDs of cases that would get another verdict now, because an effect came
+    /// that they lacked.
+    ///
+    /// Most waits are shorter than the settle timeout. One wait gives all these cases the rest of
+    /// their time. After a full wait, an effect that came nevertheless is late, and not missing.
+    ///
+    /// - Parameter isAfterReruns: Whether the changed cases have run again. Their effects then get
+    ///   more time, to find out whether they are late or missing.
+    /// - Returns: The IDs of the cases to run again.
+    func casesWithChangedVerdict(isAfterReruns: Bool) async -> Set<String> {
+        let missed = memory.withLock { $0.takeMissedEffects() }
+        executor.sharedSettleTimeout.disableShortening()
+        if let latestFullWaitEnd = missed.values.map(\.fullWaitEnd).max() {
+            let remainingWait =
+                latestFullWaitEnd + (isAfterReruns ? executor.profile.settleTimeout : .zero)
+                - executor.heartbeat.usableTime
+            if remainingWait > .zero { await executor.settleTimeout(remainingWait).waitUntilOver() }
+        }
+        var changedCaseIDs: Set<String> = []
+        for (caseID, missedEffect) in missed.sorted(by: { $0.key < $1.key }) {
+            if Task.isCancelled { break }
+            let earlierJudgment = missedEffect.judgment
+            let currentJudgment = await refreshedJudgment(missedEffect)
+            if currentJudgment.evidence.mayBeUnprocessed {
+                memory.withLock { _ = $0.unprocessedCaseIDs.insert(caseID) }
+            }
+            // A case that fails with other findings fails nevertheless.
+            guard currentJudgment.verdict != earlierJudgment.verdict else { continue }
+            if missedEffect.isWaitShortened {
+                changedCaseIDs.insert(caseID)
+            } else if currentJudgment.verdict == .passed {
+                memory.withLock { _ = $0.caseIDsWithLateEffects.insert(caseID) }
+                // After a fault, the backend's own timers decide when it tries again.
+                if !earlierJudgment.evidence.plan.subject.hasFaults {
+                    executor.sharedSettleTimeout.recordLateEffect()
+                }
+            }
+        }
+        return changedCaseIDs
+    }
+
+    /// Returns a judgment of everything that the runs of a case have caused by now.
+    private func refreshedJudgment(_ missedEffect: MissedEffectJudgment) async -> CaseJudgment {
+        let judgment = missedEffect.judgment
+        // After a restart, the state of an earlier process may be lost.
+        let isSameProcess =
+            missedEffect.processNumber == executor.backend.processNumber
+            && !judgment.evidence.plan.subject.hasRestart
+        var subject = await executor.refreshedRecord(judgment.evidence.subject, probes: true)
+        if subject.openRetryPause != nil { subject.openRetryPause = subject.pauseOfFailedRetry }
+        var baselines: [RunRecord] = []
+        for baseline in judgment.evidence.baselines {
+            baselines.append(await executor.refreshedRecord(baseline, probes: isSameProcess))
+        }
+        return judgment.replacing(subject: subject).replacing(baselines: baselines)
+    }
+
+    /// Makes failed cases inconclusive whose failures may come from effects after the settle
+    /// timeout.
+    ///
+    /// If such effects came in a run without faults, the timeout is too short for every case. If
+    /// the queue of the backend does not move, one result reports that, and not every case.
+    func reviseLateEffects(_ results: inout [CaseResult?], among caseIDs: Set<String>) {
+        let (lateCaseIDs, unprocessedCaseIDs) = memory.withLock {
+            ($0.caseIDsWithLateEffects, $0.unprocessedCaseIDs)
+        }
+        let isTimeoutTooShort = executor.sharedSettleTimeout.hasSeenLateEffect
+        let isQueueBlocked = executor.unprocessedPurchases.counts.isQueueBlocked
+        let settleTimeout = executor.profile.settleTimeout
+        for index in results.indices {
+            guard var result = results[index], result.verdict == .failed,
+                caseIDs.contains(result.contract.caseID),
+                Judge.mayComeFromLateEffects(result.findings)
+            else { continue }
+            let caseID = result.contract.caseID
+            let isLate = isTimeoutTooShort || lateCaseIDs.contains(caseID)
+            guard isLate || isQueueBlocked && unprocessedCaseIDs.contains(caseID) else { continue }
+            result.verdict = .inconclusive
+            result.findings = Judge.withoutLateFindings(
+                result.findings,
+                after: settleTimeout,
+                because: isLate
+                    ? "effects of this backend came after the settle timeout of "
+                        + "\(settleTimeout.milliseconds) ms"
+                    : "a later purchase had no effect either, and the queue of the backend does "
+                        + "not move"
+            )
+            result.note = result.findings.last?.actual
+            // The finding does not follow from the evidence of the case.
+            result.judgment = nil
+            results[index] = result
+        }
+    }
+}
