@@ -59,8 +59,11 @@ struct ThrottledWebhook {
         let earlier = deliveries[...index].reversed()
         let size = earlier.prefix { last.invoked - $0.invoked < Self.window }.count
         // A limit may count callers without a proof, whom some cases imitate.
-        let hasUnauthenticatedCaller = earlier.prefix { last.invoked - $0.invoked < Self.memory }
-            .contains { RouteStatuses.refused.contains($0.response?.status ?? 0) }
+        let hasUnauthenticatedCaller = deliveries.contains { other in
+            RouteStatuses.refused.contains(other.response?.status ?? 0)
+                && other.invoked <= last.completed ?? last.invoked
+                && last.invoked - other.invoked < Self.memory
+        }
         return size <= Self.burstSize && !hasUnauthenticatedCaller ? (last, size) : nil
     }
 }
