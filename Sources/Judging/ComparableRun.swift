@@ -75,19 +75,17 @@ struct ComparableRun: Sendable {
         self.unreadable = unreadable
         unreliableProbes = Self.unreliableProbes(in: record)
         var effects: [EffectKey: [MaskedEffect]] = [:]
-        for exchange in record.exchanges {
-            for effect in exchange.effects {
-                let effectKey = EffectKey(
-                    kind: effect.kind,
-                    recipients: effect.recipients.map(masking.replaceIDs).sorted()
+        for (effect, exchange) in record.effects {
+            let effectKey = EffectKey(
+                kind: effect.kind,
+                recipients: effect.recipients.map(masking.replaceIDs).sorted()
+            )
+            effects[effectKey, default: []].append(
+                MaskedEffect(
+                    content: masking.masked(effect.content),
+                    sequence: exchange.sequence
                 )
-                effects[effectKey, default: []].append(
-                    MaskedEffect(
-                        content: masking.masked(effect.content),
-                        sequence: exchange.sequence
-                    )
-                )
-            }
+            )
         }
         self.effects = effects
     }

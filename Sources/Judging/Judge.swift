@@ -7,7 +7,7 @@ package enum Judge {
             ResponseRule.self, CallRule.self, ConcurrentRequestsRule.self, EffectRule.self,
             PushRule.self,
             RelationRule.self, StateRule.self, SecretRule.self, PlannedFaultRule.self,
-            GoldenRule.self, ClientRule.self, DeletedAccountRule.self,
+            GoldenRule.self, ClientRule.self, DeletedAccountRule.self, EffectSourceRule.self,
         ]
     }
 
@@ -33,7 +33,7 @@ package enum Judge {
             return missingResponseFindings.isEmpty
                 ? (.inconclusive, [runProblem]) : (.failed, missingResponseFindings)
         }
-        let allFindings = rules.flatMap { $0.findings(in: evidence) }
+        let allFindings = findings(of: rules, in: evidence)
         let findings = withoutRetriedFindings(
             withoutStarvedFindings(allFindings, in: evidence),
             in: evidence
@@ -46,6 +46,17 @@ package enum Judge {
         if !failures.isEmpty { return (.failed, failures) }
         if !findings.isEmpty { return (.inconclusive, findings) }
         return (evidence.inapplicableReason == nil ? .passed : .notRun, [])
+    }
+
+    /// Returns the findings of all rules, each once, for the messages of each effect source.
+    private static func findings(
+        of rules: [any Rule.Type],
+        in evidence: CaseEvidence
+    ) -> [Finding] {
+        let views = evidence.viewsOfMessages
+        var seenFindings: Set<Finding> = []
+        return rules.flatMap { rule in views.flatMap { rule.findings(in: $0) } }
+            .filter { views.count == 1 || seenFindings.insert($0).inserted }
     }
 
     /// Returns the findings about missing responses in a case whose baseline run (without faults)

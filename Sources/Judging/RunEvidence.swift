@@ -11,8 +11,17 @@ extension RunRecord {
 
     /// The effects at providers during this run, such as pushes, each with the exchange that caused
     /// it.
+    ///
+    /// An effect source lists its messages in every response, so only its last response counts.
     package var effects: [(effect: Effect, exchange: Exchange)] {
-        exchanges.flatMap { exchange in exchange.effects.map { ($0, exchange) } }
+        var lastReads: [Exchange.Purpose: Int] = [:]
+        for exchange in exchanges where exchange.completed != nil {
+            if case .probe = exchange.purpose { lastReads[exchange.purpose] = exchange.sequence }
+        }
+        return exchanges.flatMap { exchange in
+            (lastReads[exchange.purpose] ?? exchange.sequence) == exchange.sequence
+                ? exchange.effects.map { ($0, exchange) } : []
+        }
     }
 
     /// Returns the event in the body of the delivery of that name; nil when it was not sent or

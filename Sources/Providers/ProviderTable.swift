@@ -131,6 +131,17 @@ package struct ProviderTable: Sendable {
         sortedEntries.filter { !$0.effects.isEmpty }
     }
 
+    /// The name of a push in the journal; nil when no provider sends pushes.
+    package var kindOfPush: String? {
+        for provider in providersWithEffects {
+            guard let push = provider.effects.first(where: { $0.feature == .push }) else {
+                continue
+            }
+            return "\(provider.party).\(push.name)"
+        }
+        return nil
+    }
+
     /// Returns the kind of effect with this name in the journal, such as `onesignal.tags`; nil when
     /// no provider has such a kind.
     package func effect(_ kind: String) -> EffectKind? {

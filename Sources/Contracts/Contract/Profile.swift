@@ -111,6 +111,9 @@ package struct Profile: Hashable, Sendable {
     package var idForm: UserIDForm
     package var creation: SetupAction
     package var probes: [Probe]
+    /// The queries that list messages of the backend in place of pushes; nil in saved runs without
+    /// such queries.
+    private var savedEffectSources: [EffectSource]?
     /// The way in which an account for logins is created; nil: accounts cannot be created.
     package var accountCreation: SetupAction?
     /// The requests or commands that make the backend's database fail and repair it; nil: not
@@ -202,6 +205,12 @@ package struct Profile: Hashable, Sendable {
         start == nil && namesOfDefaultSecrets.contains(name) ? nil : secrets[name]
     }
 
+    /// The queries that list messages of the backend in place of pushes.
+    package var effectSources: [EffectSource] {
+        get { savedEffectSources ?? [] }
+        set { savedEffectSources = newValue.isEmpty ? nil : newValue }
+    }
+
     /// Returns the first probe that shows a state field, such as `access`, and the field's location
     /// in the response; nil when no probe shows the field.
     package func probe(reading field: String) -> (probe: Probe, reading: FieldReading)? {
@@ -281,6 +290,7 @@ extension Profile: Codable {
     /// The properties that are saved with a run; secrets are left out, because judging needs none.
     private enum CodingKeys: String, CodingKey {
         case app, target, start, endpoints, idForm, creation, probes, accountCreation,
+            savedEffectSources = "effectSources",
             tokenProject = "firebaseProject"
         case products, entitlement, unsupportedFeatures, knownFailuresPath, settleTimeout
     }

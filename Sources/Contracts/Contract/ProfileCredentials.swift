@@ -37,6 +37,7 @@ extension Profile {
     /// The credentials of all requests that the profile defines.
     package var allCredentials: [Credentials] {
         allRequests.compactMap(\.credentials) + probes.compactMap(\.credentials)
+            + effectSources.compactMap(\.probe.credentials)
             + [session?.endpoint.credentials].compactMap(\.self)
     }
 }

@@ -60,9 +60,7 @@ struct AppliedEvent {
             return "\(user) has access"
         }
         let id = record.namespace.id(of: user)
-        let push = record.exchanges.first { exchange in
-            exchange.effects.contains { $0.recipients.contains(id) }
-        }
-        return push == nil ? nil : "\(user) got a push"
+        let isNotified = record.effects.contains { $0.effect.recipients.contains(id) }
+        return isNotified ? "\(user) got a message" : nil
     }
 }

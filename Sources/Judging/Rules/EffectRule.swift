@@ -6,9 +6,10 @@ internal import Values
 /// attempts at them.
 package struct EffectRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
+        guard evidence.areMessagesReadable else { return [] }
         // An expectation without counts and idempotency keys, or with an expected content, is
         // judged by another rule.
-        evidence.expectation.effects.filter {
+        return evidence.expectation.effects.filter {
             ($0.countMin > 0 || $0.countMax != nil || $0.requiresSameIdempotencyKey
                 || $0.idempotencyKeyCount != nil)
                 && $0.expectedContent == nil
@@ -92,7 +93,7 @@ package struct EffectRule: Rule {
                 )
             )
         } else if matchingEffects.isEmpty, !evidence.observability.arePushesObservable,
-            !evidence.profile.unsupportedFeatures.contains(.push)
+            evidence.profile.canShowMessages
         {
             findings.append(
                 Finding(

@@ -8,7 +8,8 @@ internal import Values
 /// Source: OneSignal fact sheet, sections 3, 4, 9 and 13; RevenueCat fact sheet, section 6.
 package struct PushRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
-        evidence.expectation.effects.flatMap { expected -> [Finding] in
+        guard evidence.areMessagesReadable else { return [] }
+        return evidence.expectation.effects.flatMap { expected -> [Finding] in
             recipientFindings(expected, in: evidence) + contentFindings(expected, in: evidence)
                 + attemptCountFindings(expected, in: evidence)
                 + retryPauseFindings(expected, in: evidence)

@@ -65,7 +65,7 @@ package struct RelationRule: Rule {
                 )
             }
         }
-        if evidence.expectation.compared.contains(.effects) {
+        if evidence.expectation.compared.contains(.effects), evidence.areMessagesReadable {
             findings += effectFindings(
                 subject,
                 baselines,

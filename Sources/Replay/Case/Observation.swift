@@ -10,6 +10,7 @@ extension CaseRequests {
     /// Reads every probe for every user, and records the responses in the journal.
     func probe(_ users: [String]) async {
         for user in users {
+            for source in run.profile.effectSources { await readEffects(source, user) }
             for probe in run.profile.probes {
                 let id = namespace.id(of: user)
                 // A probe that fails is read again. If it fails again, the failure is its result.
@@ -38,11 +39,26 @@ extension CaseRequests {
         run.fakes.journal.complete(sequence, observation.outcome)
     }
 
+    /// Reads the messages that an effect source lists for a user, and records them as effects of the
+    /// request in the journal.
+    private func readEffects(_ source: Profile.EffectSource, _ user: String) async {
+        guard case .get(let path) = source.probe.source else { return }
+        let id = namespace.id(of: user)
+        for isFirstTry in [true, false] {
+            let observation = await sendProbeRequest(source.probe, user, path, id) { outcome in
+                ListedEffects(outcome, of: source).effects(recipient: id)
+            }
+            guard isFirstTry, observation.isTransientProbeFailure else { break }
+        }
+    }
+
+    /// Sends the request of a probe, and records the effects that `effects` finds in the response.
     private func sendProbeRequest(
         _ probe: Profile.Probe,
         _ user: String,
         _ path: String,
-        _ id: String
+        _ id: String,
+        effects: (Exchange.Outcome) -> [Effect] = { _ in [] }
     ) async -> Exchange {
         var values = NamedValues(["id": .string(id)])
         // A probe with a whole URL is sent to that server instead of the backend.
@@ -67,7 +83,11 @@ extension CaseRequests {
             } else {
                 observation.outcome = await client.send(request, within: .seconds(30))
             }
-            run.fakes.journal.complete(sequence, observation.outcome)
+            run.fakes.journal.complete(
+                sequence,
+                observation.outcome,
+                effects: effects(observation.outcome)
+            )
             guard mayRenewSession, credentialFailure == nil,
                 case .answered(let response) = observation.outcome,
                 RouteStatuses.refused.contains(response.status),

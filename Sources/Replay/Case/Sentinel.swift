@@ -61,9 +61,7 @@ struct Sentinel {
         var pause: Duration = .milliseconds(1)
         while true {
             if expectedObservability.arePushesObservable, !observability.arePushesObservable {
-                observability.arePushesObservable = exchanges(execution, by: .backend).contains {
-                    !$0.effects.isEmpty
-                }
+                observability.arePushesObservable = await showsMessage(execution)
             }
             if expectedObservability.areProbeChangesObservable,
                 !observability.areProbeChangesObservable
@@ -102,12 +100,21 @@ struct Sentinel {
     /// Returns whether a purchase has had an effect by now.
     func hasEffect(_ purchase: UnprocessedPurchases.Purchase) async -> Bool {
         if purchase.expectedObservability.arePushesObservable,
-            exchanges(purchase.execution, by: .backend).contains(where: { !$0.effects.isEmpty })
+            await showsMessage(purchase.execution)
         {
             return true
         }
         guard purchase.expectedObservability.areProbeChangesObservable else { return false }
         return await states(purchase.execution, of: Self.user) != purchase.statesBeforePurchase
+    }
+
+    /// Returns whether the backend sent a push, or an effect source lists a message.
+    private func showsMessage(_ execution: CaseExecution) async -> Bool {
+        if run.profile.effectSources.isEmpty {
+            return exchanges(execution, by: .backend).contains { !$0.effects.isEmpty }
+        }
+        await execution.requests.probe([Self.user])
+        return exchanges(execution, by: .assay).contains { !$0.effects.isEmpty }
     }
 
     /// Returns whether the effects of the purchase come after the response to the event.

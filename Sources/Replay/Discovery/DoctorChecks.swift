@@ -241,7 +241,7 @@ package struct DoctorChecks: Sendable {
         }
         add(.good, "users", "a user can be created")
         let expectedObservability = RunRecord.Observability(
-            arePushesObservable: !executor.profile.unsupportedFeatures.contains(.push),
+            arePushesObservable: executor.profile.canShowMessages,
             areProbeChangesObservable: !executor.profile.probes.isEmpty,
             latency: .zero
         )
@@ -262,6 +262,14 @@ package struct DoctorChecks: Sendable {
             return
         }
         observability = measuredObservability
+        if executor.profile.effectSources.isEmpty {
+            reportPushes(
+                areObservable: measuredObservability.arePushesObservable,
+                areExpected: expectedObservability.arePushesObservable
+            )
+        } else {
+            effectSources(executor, name + "-p")
+        }
         reportObservability(
             measuredObservability,
             expectedObservability,
@@ -271,6 +279,26 @@ package struct DoctorChecks: Sendable {
         )
     }
 
+    /// Reports whether a purchase leads to a push.
+    private mutating func reportPushes(areObservable: Bool, areExpected: Bool) {
+        add(
+            areObservable || !areExpected ? .good : .doubtful,
+            "pushes",
+            areObservable ? "a purchase leads to a push" : "a purchase leads to no push",
+            areObservable || !areExpected
+                ? nil : "If the backend sends none by design, write 'features: {except: [push]}'."
+        )
+    }
+
+    /// Reports the messages that each effect source lists after a purchase.
+    private mutating func effectSources(_ executor: RunExecutor, _ name: String) {
+        let exchanges = executor.fakes.journal.read { $0.exchanges(in: name, by: .assay) }
+        for source in executor.profile.effectSources {
+            let result = EffectSourceCheck(source, in: exchanges).result
+            add(result.isGood ? .good : .bad, "effects: \(source.name)", result.text, result.hint)
+        }
+    }
+
     /// Reports the effects of a purchase that can be observed.
     private mutating func reportObservability(
         _ measuredObservability: RunRecord.Observability,
@@ -278,15 +306,6 @@ package struct DoctorChecks: Sendable {
         readsSubscriberOnEvent: Bool,
         _ sender: any PurchaseSender.Type
     ) {
-        add(
-            measuredObservability.arePushesObservable || !expectedObservability.arePushesObservable
-                ? .good : .doubtful,
-            "pushes",
-            measuredObservability.arePushesObservable
-                ? "a purchase leads to a push" : "a purchase leads to no push",
-            measuredObservability.arePushesObservable || !expectedObservability.arePushesObservable
-                ? nil : "If the backend sends none by design, write 'features: {except: [push]}'."
-        )
         if expectedObservability.areProbeChangesObservable {
             add(
                 measuredObservability.areProbeChangesObservable ? .good : .bad,

@@ -25,7 +25,7 @@ struct Calibration {
 
     func observability() async -> RunRecord.Observability {
         let expectedObservability = RunRecord.Observability(
-            arePushesObservable: !executor.profile.unsupportedFeatures.contains(.push),
+            arePushesObservable: executor.profile.canShowMessages,
             areProbeChangesObservable: !executor.profile.probes.isEmpty,
             latency: .zero
         )

@@ -27,8 +27,7 @@ struct SkipReason {
         let declaredReason =
             unmappedFieldReason(plan.contract) ?? unmappedProductReason(plan.subject)
             ?? idConflictReason(plan.subject)
-            ?? plan.contract.allRequiredFeatures.lazy.compactMap { profile.skipReason(to: $0) }
-            .first
+            ?? profile.skipReason(to: plan.contract)
             ?? (plan.subject.hasRestart && profile.unsupportedFeatures.contains(.restart)
                 ? profile.skipReason(to: .restart) : nil)
         if let declaredReason {

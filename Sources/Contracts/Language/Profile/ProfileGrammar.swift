@@ -25,6 +25,16 @@ extension Profile {
             Field<Profile>.features
             otherFields
         }.checking { profile, keys, reader in
+            if !profile.effectSources.isEmpty, !profile.unsupportedFeatures.contains(.push) {
+                reader.fail(
+                    .conflict(
+                        "'effects' replaces pushes, but the profile does not say that the backend "
+                            + "sends none",
+                        remedy: "Add 'features: {except: [push]}', or remove 'effects'."
+                    ),
+                    at: keys.location(of: "effects")
+                )
+            }
             guard profile.session == nil, profile.allCredentials.contains(where: \.usesSession)
             else {
                 return
@@ -98,6 +108,16 @@ extension Profile {
                 + "`user`, or one that finds registered users without purchases, shows whether a "
                 + "user exists.",
             fallback: "none: only responses and effects are judged"
+        )
+        Field.value(
+            "effects",
+            \.effectSources,
+            EffectSource.list,
+            default: [],
+            "Queries that list the messages of a backend without pushes, such as emails or rows of "
+                + "an outbox, by a name of your choice. Contracts that count or compare pushes use "
+                + "these messages instead; it needs `features: {except: [push]}`.",
+            fallback: "none: only pushes are counted"
         )
         Field.value(
             "app",
