@@ -239,6 +239,19 @@ class TestJudging(AppTest):
         missed = {number: verdicts[case] for number, case in GUIDE.items() if verdicts[case] != "failed"}
         self.assertEqual(missed, {}, output)
 
+    def test_a_page_without_a_queue_is_found_out(self):
+        # The same page, whose package assigns every command at once.
+        package = (APP / "despia-double.js").read_text()
+        queue = "if (isSending || queue.length === 0) return;"
+        self.assertIn(queue, package)
+        Pages.extra["/no-queue.js"] = package.replace(queue, "if (queue.length === 0) return;")
+        page = (APP / "index.html").read_text().replace("despia-double.js", "no-queue.js")
+        self.assertIn("no-queue.js", page)
+        Pages.extra["/no-queue.html"] = page
+        case = "app/bridge/one-command-per-task/flow:login"
+        verdicts, output = self.verdicts_of("no-queue.html", ["app/smoke/starts", case])
+        self.assertEqual(verdicts, {"app/smoke/starts": "passed", case: "failed"}, output)
+
     def verdicts_of(self, page, cases):
         """The verdict of each case. A machine that starves a page leaves its case undecided; such a
         case runs again, with fewer others beside it."""
