@@ -76,9 +76,9 @@ struct EffectsOfSteps {
         for user: String?,
         in record: RunRecord
     ) -> [(effect: Effect, exchange: Exchange)] {
-        let id = user.map(record.namespace.id(of:))
+        let ids = user.map(record.namespace.ids(of:))
         return record.effects.filter { effect, _ in
-            effect.kind == kind && (id.map(effect.recipients.contains) ?? true)
+            effect.kind == kind && (ids.map { !$0.isDisjoint(with: effect.recipients) } ?? true)
         }
     }
 }

@@ -33,6 +33,7 @@ package struct Masking: Sendable {
     package init(_ record: RunRecord, reader: String? = nil) {
         let tokens = record.namespace.tokens(
             users: record.plan.users,
+            accounts: record.plan.accounts,
             deliveries: record.plan.deliveries.map(\.name),
             reader: reader
         )

@@ -21,6 +21,14 @@ package struct ReferenceBackend: Sendable {
         case sync
     }
 
+    /// The proof of identity that a login requires.
+    package enum LoginProof: String, Sendable, CaseIterable {
+        /// The account's password; a claimed user keeps its ID.
+        case password
+        /// The account's Firebase ID token, whose uid becomes the ID of the claimed user.
+        case idToken = "id-token"
+    }
+
     package struct Configuration: Sendable {
         package var port: Int
         /// The path of the folder that contains the database file.
@@ -31,6 +39,7 @@ package struct ReferenceBackend: Sendable {
         package var oneSignalAppID: String
         package var oneSignalKey: String
         package var style = StateSource.body
+        package var loginProof = LoginProof.password
         package var revenueCatBaseURL = ""
         package var revenueCatKey = ""
         package var purchaselySecret: String?
@@ -143,7 +152,11 @@ package struct ReferenceBackend: Sendable {
             client: client,
             policy: policies.tokens
         )
-        SessionRoutes(accounts: accounts, verifier: verifier).add(to: router)
+        SessionRoutes(
+            accounts: accounts,
+            verifier: verifier,
+            loginProof: configuration.loginProof
+        ).add(to: router)
         ProbeRoutes(store: store, accounts: accounts).add(to: router)
         return router
     }

@@ -310,6 +310,30 @@ struct ProfileParserTests {
         #expect(again.start == profile.start)
     }
 
+    @Test func `a login may name the token of its account in any part of the request`() throws {
+        for login in [
+            #"{post: /l, as: "{{account}}"}"#, #"{post: /l, body: {t: "{{id-token}}"}}"#,
+            #"{post: /l, headers: {X: "Token {{id-token}}", D: "{{device}}"}}"#,
+            #"{post: "/l/{{id-token}}"}"#,
+        ] {
+            let profile = try parse("assay: 1\nendpoints: {login: \(login)}\n").get()
+            #expect(profile.loginTakesIDToken, "\(login)")
+        }
+        let wrong = parse(
+            #"""
+            assay: 1
+            endpoints: {login: {post: /l, as: "{{acount}}", body: {t: "{{id-tokn}}"}}}
+            """#
+        )
+        guard case .failure(let errors) = wrong else {
+            Issue.record("unknown templates were accepted")
+            return
+        }
+        let remedies = errors.errors.map(\.remedy)
+        #expect(remedies.contains { $0.hasPrefix("Did you mean 'account'?") }, "\(remedies)")
+        #expect(remedies.contains { $0.hasPrefix("Did you mean 'id-token'?") }, "\(remedies)")
+    }
+
     @Test(
         "calls are intercepted where a profile says so",
         arguments: [

@@ -50,6 +50,6 @@ struct EndpointTemplateTests {
             profile.pointersByTemplateName(in: "login")["id"]
                 == JSONPointer(tokens: ["a", "b", "0"])
         )
-        #expect(Profile().allSecretNames == ["deviceId", "deviceToken", "deviceToken"])
+        #expect(Profile().allSecretNames == ["deviceId", "deviceToken", "deviceToken", "password"])
     }
 }

@@ -31,7 +31,11 @@ struct TemplateSlotTests {
         (.answer, ["any", "any.uuid", "some.x", "date"], ["any.uid", "seconds", "id-token.ada"]),
         (.state, ["purchase.expiration_at_ms", "account.home", "now"], ["first.price", "some.x"]),
         (.phone, ["user.ada", "account.home"], ["some.x", "any", "first.proof"]),
-        (.value, ["user.ada", "now"], ["some.x", "any"]),
+        (
+            .userID, ["first.id", "user.ada", "anonymous.bob"],
+            ["second.id", "purchase.id.x", "first.proof", "some.x"]
+        ),
+        (.value, ["user.ada", "now"], ["some.x", "any", "first.id"]),
         (.none, ["copies", "copies+1"], ["user.ada", "now", "copy"]),
     ]
 
@@ -54,19 +58,38 @@ struct TemplateSlotTests {
     @Test func `a profile's places know their names`() {
         let known: [(TemplateScope.ProfileSlot, String, String)] = [
             (.start, "{{port}}{{data}}{{fake.onesignal}}{{secret.onesignal-key}}", "{{prt}}"),
-            (.endpoint, "{{id}}{{account}}{{proof}}", "{{uid}}"),
-            (.creation, "{{id}}", "{{account}}"),
-            (.account, "{{account}}{{password}}", "{{id}}"), (.probe, "{{id}}", "{{device}}"),
+            (.endpoint, "{{id}}{{account}}{{proof}}{{id-token}}", "{{uid}}"),
+            (.creation, "{{id}}{{id-token}}", "{{account}}"),
+            (.account, "{{account}}{{password}}{{id-token}}", "{{id}}"),
+            (.probe, "{{id}}", "{{device}}"),
             (.clock, "{{now}}{{now-ms}}{{ahead}}", "{{seconds}}"),
             (.accessPath, "{{id}}", "{{access}}"),
             (.accessAnswer, "{{access}}{{product}}", "{{id}}"),
-            (.login, "/login", "{{id}}"), (.userCredential, "{{id}} {{session}}", "{{account}}"),
+            (.login, "/login", "{{id}}"),
+            (.endpointCredential, "{{account}} {{id-token}} {{session}}", "{{token}}"),
+            (.creationCredential, "{{id}} {{session}}", "{{account}}"),
+            (.accountCredential, "{{account}} {{session}}", "{{id}}"),
+            (.clockCredential, "{{ahead}} {{session}}", "{{id}}"),
+            (.probeCredential, "{{id}} {{id-token}} {{session}}", "{{account}}"),
             (.operatorCredential, "{{session}}", "{{id}}"), (.none, "/hook", "{{port}}"),
         ]
         #expect(Set(known.map(\.0)) == Set(TemplateScope.ProfileSlot.allCases))
         for (place, good, bad) in known {
             #expect(TemplateScope(place).problems(in: good).isEmpty, "\(place)")
             #expect(TemplateScope(place).problems(in: bad).count == 1, "\(place)")
+        }
+    }
+
+    @Test func `the credentials of a request know all names of its path and body`() {
+        let places: [(TemplateScope.ProfileSlot, TemplateScope.ProfileSlot)] = [
+            (.endpoint, .endpointCredential), (.creation, .creationCredential),
+            (.account, .accountCredential), (.clock, .clockCredential),
+            (.probe, .probeCredential), (.none, .operatorCredential),
+        ]
+        for (request, credential) in places {
+            let known = Set(credential.words.map(\.word))
+            #expect(known.isSuperset(of: request.words.map(\.word)), "\(request)")
+            #expect(known.contains("session"), "\(request)")
         }
     }
 

@@ -15,6 +15,7 @@ struct TemplateValuesTests {
         values.tokens["ada"] = "T"
         values.tokens["bob"] = "U"
         values.proofs["first"] = "P"
+        values.returnedIDs["first"] = "U"
         values.events["purchase"] = ["expiration_at_ms": 5]
         values.clock = Instant(milliseconds: 1_790_003_600_000)
         return values

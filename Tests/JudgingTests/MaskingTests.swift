@@ -46,6 +46,22 @@ struct MaskingTests {
         #expect(masking.replaceIDs(in: id.lowercased()) == "‹ada›")
     }
 
+    @Test("the ID of an account is masked", arguments: [nil, AccountIDForm.uid])
+    func accounts(form: AccountIDForm?) {
+        let record = record { record in
+            record.namespace = Namespace(name: "run-1234", idForm: .string, accountIDForm: form)
+            record.plan.steps.append(.createAccount("home"))
+            var call = Call(name: "claim", route: .login)
+            call.account = "away"
+            record.plan.steps.append(.call([call]))
+        }
+        let masking = Masking(record)
+        for account in ["home", "away"] {
+            let id = record.namespace.accountID(of: account)
+            #expect(masking.masked(["a": .string(id)]) == ["a": .string("‹account \(account)›")])
+        }
+    }
+
     @Test func `the ID of an unknown user is kept`() {
         let masking = Masking(record())
         let unknownUser = Namespace(name: "run-9999", idForm: .string).id(of: "ada")

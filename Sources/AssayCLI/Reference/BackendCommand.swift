@@ -34,6 +34,13 @@ struct BackendCommand: AsyncParsableCommand {
     @Option(name: .long, help: "State comes from: body (the event) or sync (GET /v1/subscribers).")
     var style = "body"
 
+    @Option(
+        name: .long,
+        help:
+            "The proof of identity in logins: password, or id-token (the uid becomes the user's ID)."
+    )
+    var loginProof = "password"
+
     @Flag(name: .long, help: "List the defects and exit.")
     var listDefects = false
 
@@ -50,6 +57,12 @@ struct BackendCommand: AsyncParsableCommand {
         guard let style = ReferenceBackend.StateSource(rawValue: style) else {
             throw CommandFailure(.usage, "--style '\(style)' is neither body nor sync")
         }
+        guard let loginProof = ReferenceBackend.LoginProof(rawValue: loginProof) else {
+            throw CommandFailure(
+                .usage,
+                "--login-proof '\(loginProof)' is neither password nor id-token"
+            )
+        }
         var configuration = ReferenceBackend.Configuration(
             port: port,
             dataPath: data,
@@ -61,6 +74,7 @@ struct BackendCommand: AsyncParsableCommand {
             oneSignalKey: environment["ONESIGNAL_API_KEY"] ?? "os_v2_app_assay"
         )
         configuration.style = style
+        configuration.loginProof = loginProof
         configuration.revenueCatBaseURL =
             environment["REVENUECAT_API_BASE"] ?? "http://127.0.0.1:9310"
         configuration.revenueCatKey = environment["REVENUECAT_API_KEY"] ?? "sk_assay"

@@ -373,6 +373,7 @@ struct MutantsCommand: AsyncParsableCommand {
             var profile = ReferenceProfile.make(
                 defects: defects.map(\.rawValue),
                 style: defects.first?.style ?? .body,
+                loginProof: defects.first?.loginProof ?? .password,
                 setsClock: contracts.contains { $0.allRequiredFeatures.contains(.clock) }
             )
             // The reference backend retries within a second. Every failing case waits for the

@@ -13,12 +13,14 @@ enum ReferenceProfile {
     ///   - defects: The names of the defects that the backend has.
     ///   - style: The source of the subscription state that the backend stores: the event or
     ///     RevenueCat's REST API.
+    ///   - loginProof: The proof of identity that logins require.
     ///   - setsClock: Whether Assay can set the backend's clock. Cases about time then run one at a
     ///     time.
     /// - Returns: The profile, as `assay.yaml` would declare it.
     static func make(
         defects: [String],
         style: ReferenceBackend.StateSource = .body,
+        loginProof: ReferenceBackend.LoginProof = .password,
         setsClock: Bool = false
     ) -> Profile {
         var profile = Profile()
@@ -26,6 +28,7 @@ enum ReferenceProfile {
         let commandFlags =
             defects.map { " --defect \($0)" }.joined()
             + (style == .body ? "" : " --style \(style.rawValue)")
+            + (loginProof == .password ? "" : " --login-proof \(loginProof.rawValue)")
         profile.start = Profile.StartSettings(
             command:
                 "exec '\(executable)' backend --port {{port}} --data '{{data}}'\(commandFlags)",
@@ -47,6 +50,13 @@ enum ReferenceProfile {
                 method: "POST",
                 path: "/admin/reconcile"
             )
+        }
+        if loginProof == .idToken {
+            profile.accountCreation = nil
+            profile.endpoints["login"]?.body = [
+                "currentAppUserId": "{{id}}", "deviceToken": "{{proof}}",
+            ]
+            profile.endpoints["login"]?.credentials = Profile.Credentials(actor: "{{account}}")
         }
         profile.probes = probes
         return profile

@@ -145,12 +145,13 @@ package struct Profile: Hashable, Sendable {
         let secretTemplateNames = [
             "device", "password", "proof", TemplateScope.ProfileSlot.idTokenName,
         ]
-        let bodies = endpoints.values.compactMap(\.body?.object)
-        let secretMembers = bodies.flatMap(\.members).filter {
-            secretTemplateNames.contains($0.value.templateName ?? "")
+        let secretMembers = endpoints.values.flatMap { endpoint in
+            (endpoint.body?.templatePointersInJSON ?? [:]).compactMap { name, pointer in
+                secretTemplateNames.contains(name) ? pointer.tokens.last : nil
+            }
         }
         let proofMembers = endpoints.values.compactMap { $0.responseProofPointer?.tokens.last }
-        return (secretNames + secretMembers.map(\.key) + proofMembers).sorted()
+        return (secretNames + secretMembers + proofMembers).sorted()
     }
     /// The maximum real time until an expected effect or state appears (profile key
     /// `settle-timeout`).

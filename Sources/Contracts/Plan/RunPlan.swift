@@ -72,6 +72,15 @@ package struct RunPlan: Hashable, Codable, Sendable {
         steps.flatMap { step -> [Call] in if case .call(let calls) = step { calls } else { [] } }
     }
 
+    /// The accounts that steps create, and those with which calls sign in, each once.
+    package var accounts: [String] {
+        let created = steps.compactMap { step in
+            if case .createAccount(let account) = step { account } else { nil }
+        }
+        var seenAccounts: Set<String> = []
+        return (created + calls.compactMap(\.account)).filter { seenAccounts.insert($0).inserted }
+    }
+
     /// The steps that happen on phones, in order.
     package var phoneSteps: [PhoneStep] {
         steps.compactMap { if case .phone(let step) = $0 { step } else { nil } }

@@ -12,6 +12,7 @@ internal import Values
 /// | `{{seconds}}`, `{{seconds-1h}}` | in a token: the real time in seconds since 1970 |
 /// | `{{id-token.ada}}` | in a header: a Firebase ID token of the user `ada` |
 /// | `{{first.proof}}` | in a call: the proof in the response to the call `first` |
+/// | `{{first.id}}` | in a step `name`: the user ID in the response to the call `first` |
 /// | `{{purchase.expiration_at_ms}}` | in an expected state: a field of the event in the delivery `purchase` |
 /// | `{{some.NAME}}` | the same value at every use; set under `values`, learned from a response, or generated |
 /// | `{{long.N}}` | a unique string of N characters |
@@ -130,6 +131,12 @@ package struct TemplateWord: Hashable, Sendable {
         .memberOfCall,
         .text,
         "the proof in the response to the call"
+    )
+    package static let returnedID = TemplateWord(
+        "id",
+        .memberOfCall,
+        .text,
+        "the user ID in the response to the call"
     )
     package static let eventField = TemplateWord(
         "",

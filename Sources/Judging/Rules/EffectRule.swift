@@ -63,9 +63,10 @@ package struct EffectRule: Rule {
         in evidence: CaseEvidence
     ) -> [Finding] {
         let record = evidence.subject
-        let id = expected.user.map(record.namespace.id(of:))
+        let ids = expected.user.map(record.namespace.ids(of:))
         let matchingEffects = record.effects.filter { effect, _ in
-            effect.kind == expected.kind && (id.map(effect.recipients.contains) ?? true)
+            effect.kind == expected.kind
+                && (ids.map { !$0.isDisjoint(with: effect.recipients) } ?? true)
                 && expected.audience?.isReachedExactly(by: effect, in: record.namespace) != false
         }
         var findings: [Finding] = []

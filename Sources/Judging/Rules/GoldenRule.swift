@@ -234,7 +234,9 @@ package struct GoldenRule: Rule {
         return record.effects.filter { $0.effect.kind == expected.kind }.map { effect, exchange in
             var values = values
             var mismatches = values.match(expectedContent, effect.content)
-            if let id, !effect.recipients.contains(id) {
+            if let user = expected.user, let id,
+                record.namespace.ids(of: user).isDisjoint(with: effect.recipients)
+            {
                 let recipientNames = effect.recipients.joined(separator: ", ")
                 mismatches.insert(
                     .init(

@@ -34,7 +34,7 @@ package struct PushRule: Rule {
     ) -> [Finding] {
         guard let allowedAddresses = expected.allowedAddresses else { return [] }
         let record = evidence.subject
-        let ids = record.plan.users.map(record.namespace.id(of:))
+        let ids = record.plan.users.flatMap(record.namespace.ids(of:))
         let anonymousIDs = record.plan.users.map(record.namespace.anonymousID(of:))
         let allowedRecipientIDs =
             switch allowedAddresses {

@@ -10,6 +10,9 @@ package struct Namespace: Hashable, Codable, Sendable {
     /// the contract.
     package private(set) var assignedIDs: [String: String] = [:]
 
+    /// The names of the users by the further IDs that logins returned to them; nil without any.
+    package private(set) var usersByReturnedID: [String: String]?
+
     /// Two users whose IDs a backend may confuse; nil: no user of the run has such an ID.
     package let similarIDs: SimilarUserIDs?
     /// The form of the IDs of accounts; nil: email addresses.
@@ -29,6 +32,21 @@ package struct Namespace: Hashable, Codable, Sendable {
 
     package mutating func assign(_ id: String, to user: String) {
         assignedIDs[user] = id
+    }
+
+    /// Records that a login returned an ID to a user.
+    ///
+    /// Nothing changes if the ID is already an ID of one of the users. So each ID has one user.
+    package mutating func addReturnedID(_ id: String, of user: String, among users: [String]) {
+        guard usersByReturnedID?[id] == nil, !users.contains(where: { self.id(of: $0) == id })
+        else { return }
+        usersByReturnedID = (usersByReturnedID ?? [:]).merging([id: user]) { known, _ in known }
+    }
+
+    /// Returns all IDs under which a backend may address a user: the ID of the device, and those
+    /// that logins returned.
+    package func ids(of user: String) -> Set<String> {
+        Set((usersByReturnedID ?? [:]).filter { $0.value == user }.keys).union([id(of: user)])
     }
 
     private static let anonymousPrefix = "$RCAnonymousID:"
@@ -124,12 +142,14 @@ package struct Namespace: Hashable, Codable, Sendable {
     ///
     /// - Parameters:
     ///   - users: The users whose IDs are replaced.
+    ///   - accounts: The accounts whose IDs are replaced.
     ///   - deliveries: The deliveries whose event IDs are replaced.
     ///   - reader: A user whose token does not contain the user's name, so that messages to two
     ///     users can be compared.
     /// - Returns: The IDs, each with its token.
     package func tokens(
         users: [String],
+        accounts: [String] = [],
         deliveries: [String],
         reader: String? = nil
     ) -> [(id: String, token: String)] {
@@ -140,6 +160,7 @@ package struct Namespace: Hashable, Codable, Sendable {
             tokens.append((anonymousID(of: user), "‹\(name) anonymous›"))
             tokens.append((installID(of: user), "‹\(name) install›"))
         }
+        for account in accounts { tokens.append((accountID(of: account), "‹account \(account)›")) }
         for delivery in deliveries { tokens.append((eventID(of: delivery), "‹\(delivery) id›")) }
         tokens.append((name, "‹namespace›"))
         return tokens.sorted { $0.id.utf8.count > $1.id.utf8.count }

@@ -249,5 +249,16 @@ extension Defect {
         ) {
             $0.changeRegistrationUpdate { $0.platform = $1.platform ?? $0.platform }
         },
+        Defect(
+            "transfer-unlinks-account",
+            "a transfer removes the account of the old owner",
+            breaks: "S-29"
+        ) {
+            let correctRule = $0.identity.removeTransferredPurchases
+            $0.identity.removeTransferredPurchases = { db, source, timestamp in
+                try correctRule(db, source, timestamp)
+                try Accounts.unlinkAccount(db, source)
+            }
+        },
     ]
 }

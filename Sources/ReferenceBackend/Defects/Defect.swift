@@ -12,6 +12,8 @@ package struct Defect: Sendable {
     /// The style of the reference backend to which the defect applies: `body` (state from events)
     /// or `sync` (state from RevenueCat's REST API).
     package let style: ReferenceBackend.StateSource
+    /// The proof of identity that logins of the defective backend require.
+    package let loginProof: ReferenceBackend.LoginProof
     let changePolicies: @Sendable (inout Policies) -> Void
 
     init(
@@ -19,12 +21,14 @@ package struct Defect: Sendable {
         _ summary: String,
         breaks clauses: String...,
         style: ReferenceBackend.StateSource = .body,
+        loginProof: ReferenceBackend.LoginProof = .password,
         changePolicies: @escaping @Sendable (inout Policies) -> Void
     ) {
         rawValue = name
         self.summary = summary
         self.clauses = clauses
         self.style = style
+        self.loginProof = loginProof
         self.changePolicies = changePolicies
     }
 }
@@ -35,7 +39,8 @@ extension Defect: Hashable, CaseIterable {
     /// A later defect sees the effect of an earlier defect.
     package static let allCases =
         authenticity + delivery + tolerance + identity + entitlement + entitlementPeriods
-        + reconciliationDefects + notification + registrations + logins + accounts + tokens
+        + reconciliationDefects + notification + registrations + logins + tokenLogins
+        + accounts + tokens
         + purchasely + valuesOfEvents + valuesOfIDs
 
     package init?(rawValue: String) {

@@ -329,7 +329,7 @@ extension Accounts {
     func userWithoutAccount(_ id: String) async throws -> User? {
         try await store.pool.read { db in
             guard let user = try store.user(db, known: id), let userID = user.id,
-                !(try hasAccount(db, userID))
+                !(try Self.hasAccount(db, userID))
             else { return nil }
             return user
         }

@@ -279,6 +279,22 @@ extension Defect {
                 try correctRule(store, db, otherUser, userID)
             }
         },
+        Defect(
+            "merge-drops-purchases",
+            "an event that names two registered users deletes the purchases of one of them",
+            breaks: "S-20"
+        ) {
+            let correctRule = $0.identity.mergeUsers
+            $0.identity.mergeUsers = { store, db, otherUser, userID in
+                if otherUser.source != User.webhookSource {
+                    try db.execute(
+                        sql: "DELETE FROM subscriptions WHERE userID = ?",
+                        arguments: [otherUser.id]
+                    )
+                }
+                try correctRule(store, db, otherUser, userID)
+            }
+        },
     ]
 }
 

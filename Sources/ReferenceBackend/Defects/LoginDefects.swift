@@ -152,5 +152,25 @@ extension Defect {
         ) {
             $0.accounts.mayInheritPurchases = { _, _ in true }
         },
+        Defect(
+            "recover-takes-owned",
+            "a login moves the purchases of another account's user to its account",
+            breaks: "S-28"
+        ) {
+            $0.accounts.hasAccount = { _, _ in false }
+        },
+        Defect(
+            "refused-login-tells-ids",
+            "a login with a wrong password gets another status for an unknown user ID",
+            breaks: "S-25"
+        ) {
+            $0.accounts.refuseLogin = { accounts, login in
+                let store = accounts.store
+                let isKnown = try await store.pool.read { db in
+                    try login.currentAppUserID.map { try store.user(db, known: $0) != nil } ?? true
+                }
+                return isKnown ? .refused : .conflict
+            }
+        },
     ]
 }

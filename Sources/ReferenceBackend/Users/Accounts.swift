@@ -18,6 +18,8 @@ struct Accounts: Sendable {
         /// `deviceToken` proves that the device owns this ID.
         let currentAppUserID: String?
         let deviceToken: String?
+        /// Whether the account's ID, a uid, becomes the ID of the claimed user.
+        var takesUID = false
     }
 
     enum LoginResult: Sendable {
@@ -43,6 +45,9 @@ struct Accounts: Sendable {
         var linkAccount = Accounts.linkAccount
         var mayInheritPurchases = Accounts.provesOwnership
         var inheritPurchases = Accounts.inheritPurchases
+        var hasAccount = Accounts.hasAccount
+        var refuseLogin = Accounts.refuseLogin
+        var takeUID = Accounts.takeUID
         var erasePersonalData = Accounts.erasePersonalData
     }
 
@@ -84,9 +89,45 @@ struct Accounts: Sendable {
         )
         let policy = store.policies.accounts
         guard try policy.isCorrectPassword(computedHash, storedCredentials?.hash) else {
-            return .refused
+            return try await policy.refuseLogin(self, login)
         }
         return try await policy.completeLogin(self, login)
+    }
+
+    /// Refuses a login without any lookup of the user ID in the request (S-25).
+    static func refuseLogin(_ accounts: Accounts, _ login: Login) async throws -> LoginResult {
+        .refused
+    }
+
+    /// Logs a user in whose Firebase ID token was verified, and gives a claimed user the uid as its
+    /// ID.
+    ///
+    /// The first login creates the account.
+    func loginOfVerifiedUser(_ login: Login) async throws -> LoginResult {
+        try await store.pool.write { db in
+            try db.execute(
+                sql: "INSERT INTO accounts (accountID, salt, passwordHash) VALUES (?, ?, ?) "
+                    + "ON CONFLICT DO NOTHING",
+                arguments: [login.accountID, Data(), Data()]
+            )
+        }
+        return try await store.policies.accounts.completeLogin(self, login)
+    }
+
+    /// Makes the uid of an account the ID of the user that the account has claimed, and keeps the
+    /// previous ID as an alias.
+    ///
+    /// Returns the uid.
+    static func takeUID(_ store: Store, _ db: Database, _ userID: String, _ uid: String) throws
+        -> String
+    {
+        guard let user = try store.user(db, known: userID), let id = user.id else { return userID }
+        if let namesake = try store.user(db, known: uid), namesake.id != id {
+            try store.merge(db, namesake, into: id)
+        }
+        try store.linkAlias(db, uid, to: id)
+        try db.execute(sql: "UPDATE users SET appUserID = ? WHERE id = ?", arguments: [uid, id])
+        return uid
     }
 
     /// Returns whether the hash of a password equals the stored hash; false without a stored hash,
@@ -138,7 +179,9 @@ struct Accounts: Sendable {
             let userID = user.id, policy.mayClaimUser(user, login.deviceToken),
             try policy.linkAccount(db, login.accountID, userID)
         else { return .conflict }
-        return .claimed(appUserID: user.appUserID)
+        guard login.takesUID else { return .claimed(appUserID: user.appUserID) }
+        let uid = try policy.takeUID(accounts.store, db, user.appUserID, login.accountID)
+        return .claimed(appUserID: uid)
     }
 
     /// Links an account to a user, unless the user already has an account.
@@ -164,7 +207,7 @@ struct Accounts: Sendable {
         if let id = login.currentAppUserID, let previous = try store.user(db, known: id),
             previous.id != account.id, policy.mayInheritPurchases(previous, login.deviceToken),
             let previousID = previous.id, let accountID = account.id,
-            !(try hasAccount(db, previousID))
+            !(try policy.hasAccount(db, previousID))
         {
             try policy.inheritPurchases(store, db, previousID, accountID)
         }
@@ -180,7 +223,7 @@ struct Accounts: Sendable {
         try store.movePurchases(db, from: previous, to: account)
     }
 
-    func hasAccount(_ db: Database, _ userID: Int64) throws -> Bool {
+    static func hasAccount(_ db: Database, _ userID: Int64) throws -> Bool {
         try Bool.fetchOne(
             db,
             sql: "SELECT EXISTS(SELECT 1 FROM accounts WHERE userID = ?)",

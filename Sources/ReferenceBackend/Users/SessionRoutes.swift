@@ -6,9 +6,12 @@ internal import Hummingbird
 struct SessionRoutes: Sendable {
     let accounts: Accounts
     let verifier: TokenVerifier
+    let loginProof: ReferenceBackend.LoginProof
 
     struct Policy: Sendable {
         var incompleteLoginResponse = SessionRoutes.incompleteLoginResponse
+        var loginRefusal = SessionRoutes.loginRefusal
+        var accountOfToken = SessionRoutes.accountOfToken
         var currentUserResponse = SessionRoutes.currentUserResponse
         var verificationResponse = SessionRoutes.verificationResponse
     }
@@ -16,7 +19,12 @@ struct SessionRoutes: Sendable {
     private var policy: Policy { accounts.store.policies.session }
 
     func add(to router: Router<BasicRequestContext>) {
-        router.post("api/user/login") { request, _ in try await login(request) }
+        router.post("api/user/login") { request, _ in
+            switch loginProof {
+            case .password: try await login(request)
+            case .idToken: try await loginWithToken(request)
+            }
+        }
         router.get("api/me") { request, _ in
             await policy.currentUserResponse(self, request.headers[.authorization] ?? "")
         }
@@ -36,20 +44,70 @@ struct SessionRoutes: Sendable {
         guard let body: Body = try await JSON.decode(request), let account = body.accountId,
             let password = body.credentials?.password
         else { return policy.incompleteLoginResponse() }
-        let result = try await accounts.login(
-            Accounts.Login(
-                accountID: account,
-                password: password,
-                currentAppUserID: body.currentAppUserId,
-                deviceToken: body.deviceToken
-            )
+        let login = Accounts.Login(
+            accountID: account,
+            password: password,
+            currentAppUserID: body.currentAppUserId,
+            deviceToken: body.deviceToken
         )
-        return switch result {
+        return Self.response(to: try await accounts.login(login))
+    }
+
+    private static func response(to result: Accounts.LoginResult) -> Response {
+        switch result {
         case .claimed(let id): JSON.response(.ok, ["action": "claimed", "appUserId": id])
         case .recovered(let id): JSON.response(.ok, ["action": "recovered", "appUserId": id])
-        case .refused: Self.incompleteLoginResponse()
+        case .refused: incompleteLoginResponse()
         case .conflict: JSON.response(.conflict, ["error": "id_not_claimable"])
         }
+    }
+
+    /// Logs a user in with the Firebase ID token in the `Authorization` header, whose uid is the ID
+    /// of the account.
+    ///
+    /// The token is verified before the body is read and before any lookup (S-25).
+    private func loginWithToken(_ request: Request) async throws -> Response {
+        struct Body: Decodable {
+            var currentAppUserId: String?
+            var deviceToken: String?
+        }
+        let token = Self.bearerToken(in: request)
+        guard let account = await policy.accountOfToken(self, token) else {
+            let body: Body? = try await JSON.decode(request)
+            return try await policy.loginRefusal(self, body?.currentAppUserId)
+        }
+        guard let body: Body = try await JSON.decode(request) else {
+            return JSON.response(.badRequest, ["error": "invalid_login"])
+        }
+        let login = Accounts.Login(
+            accountID: account,
+            password: "",
+            currentAppUserID: body.currentAppUserId,
+            deviceToken: body.deviceToken,
+            takesUID: true
+        )
+        return Self.response(to: try await accounts.loginOfVerifiedUser(login))
+    }
+
+    /// Returns the ID of the account of a token; nil without a valid token of a user who has an
+    /// account (F-10).
+    static func accountOfToken(_ routes: SessionRoutes, _ token: String) async -> String? {
+        guard case .accepted(let subject, isAnonymous: false) = await routes.verifier.verify(token)
+        else { return nil }
+        return subject
+    }
+
+    /// Returns the response to a login without a valid token.
+    ///
+    /// It is the same for every user ID in the request, so that it does not reveal which IDs exist
+    /// (S-25).
+    static func loginRefusal(_ routes: SessionRoutes, _ userID: String?) async throws -> Response {
+        JSON.response(.unauthorized, ["error": "invalid_token"])
+    }
+
+    private static func bearerToken(in request: Request) -> String {
+        let authorization = request.headers[.authorization] ?? ""
+        return authorization.hasPrefix("Bearer ") ? String(authorization.dropFirst(7)) : ""
     }
 
     /// Returns the response to an incomplete login.

@@ -64,6 +64,11 @@ extension CaseExecution {
         for request in preparedCalls {
             requests.registerResponseID(request.call, request.endpoint, at: now)
             storeOwnershipProof(request.call, request.endpoint)
+            let returnedID = requests.returnedID(request.call, request.endpoint)
+            values.returnedIDs[request.call.name] = returnedID
+            if request.call.route == .login, let user = request.call.user, let returnedID {
+                namespace.addReturnedID(returnedID, of: user, among: plan.users)
+            }
         }
     }
 
@@ -212,17 +217,32 @@ extension CaseRequests {
         _ endpoint: Profile.Endpoint,
         at now: Instant
     ) {
-        guard let pointer = endpoint.responseIDPointer,
-            let id = response(to: call)?[pointer]?.string, !id.isEmpty
-        else { return }
+        guard let id = returnedID(call, endpoint) else { return }
         run.fakes.open(namespace.name, ids: [id], at: now)
+    }
+
+    /// Returns the user ID in the last response to a call; nil without one.
+    fileprivate func returnedID(_ call: Call, _ endpoint: Profile.Endpoint) -> String? {
+        guard let pointer = endpoint.responseIDPointer, let response = lastResponse(to: call),
+            (200..<300).contains(response.status)
+        else { return nil }
+        let id: String? =
+            switch response.bodyJSON?[pointer] {
+            case .string(let id): id
+            case .number(let id): id.description
+            default: nil
+            }
+        return id?.isEmpty == false ? id : nil
     }
 
     /// Returns the JSON of the last response to a call; nil without one.
     fileprivate func response(to call: Call) -> JSONValue? {
-        let exchange = run.fakes.journal.read {
+        lastResponse(to: call)?.bodyJSON
+    }
+
+    private func lastResponse(to call: Call) -> HTTPMessage.Response? {
+        run.fakes.journal.read {
             $0.exchanges(in: namespace.name, from: firstSequence)
-        }.last { if case .appCall(call.name) = $0.purpose { true } else { false } }
-        return (exchange?.response?.body).flatMap { JSONValue(ifValid: $0) }
+        }.last { if case .appCall(call.name) = $0.purpose { true } else { false } }?.response
     }
 }

@@ -200,8 +200,12 @@ struct CaseExecution: Sendable {
             registerUserIDs()
         case .name(let user, let id):
             values.namespace = namespace
-            namespace.assign(values.fillIfPresent(id) ?? id, to: user)
-            registerUserIDs()
+            // A call that was refused returns no ID. The user then keeps a generated ID, which the
+            // backend does not know.
+            if let id = values.fillIfPresent(id) {
+                namespace.assign(id, to: user)
+                registerUserIDs()
+            }
         case .createAccount(let account):
             if let text = await UserCreation(requests: requests).createAccount(account).problem {
                 runProblem = .registrationFailed(user: "account " + account, text)

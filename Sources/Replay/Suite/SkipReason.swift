@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Grammar
 internal import Judging
 internal import Providers
 
@@ -26,7 +27,7 @@ struct SkipReason {
         }
         let declaredReason =
             unmappedFieldReason(plan.contract) ?? unmappedProductReason(plan.subject)
-            ?? idConflictReason(plan.subject)
+            ?? idConflictReason(plan.subject) ?? missingIDPointerReason(plan.subject)
             ?? profile.skipReason(to: plan.contract)
             ?? (plan.subject.hasRestart && profile.unsupportedFeatures.contains(.restart)
                 ? profile.skipReason(to: .restart) : nil)
@@ -66,6 +67,22 @@ struct SkipReason {
             namedUsers.formUnion(step.traits.users)
         }
         return nil
+    }
+
+    /// Returns the reason to skip a case that names a user by the ID in the response to a call, if
+    /// the profile does not define the location of that ID.
+    private func missingIDPointerReason(_ plan: RunPlan) -> String? {
+        let templateNames = plan.steps.flatMap { step -> [String] in
+            if case .name(_, let id) = step { Template(id).names } else { [] }
+        }
+        let route = plan.calls.first { call in
+            templateNames.contains("\(call.name).\(TemplateWord.returnedID.word)")
+                && profile.endpoints[call.route.rawValue]?.responseIDPointer == nil
+        }?.route.rawValue
+        return route.map {
+            "the profile does not define where the response of '\($0)' contains the user's ID; add "
+                + "'id: /…' to the endpoint '\($0)' in assay.yaml"
+        }
     }
 
     /// Returns the reason to skip a case with a product that the profile does not map.

@@ -59,8 +59,9 @@ package struct Audience: Hashable, Codable, Sendable {
     /// the required number of other recipients.
     package func isReachedExactly(by effect: Effect, in namespace: Namespace) -> Bool {
         let recipientIDs = Set(effect.recipients)
-        let namedUserIDs = Set(users.map(namespace.id(of:)))
-        return namedUserIDs.isSubset(of: recipientIDs)
+        let idsOfUsers = users.map(namespace.ids(of:))
+        let namedUserIDs = idsOfUsers.reduce(into: Set<String>()) { $0.formUnion($1) }
+        return idsOfUsers.allSatisfy { !$0.isDisjoint(with: recipientIDs) }
             && recipientIDs.contains(Effect.everyoneRecipientID) == isEveryone
             && recipientIDs.subtracting(namedUserIDs).subtracting([Effect.everyoneRecipientID])
                 .count

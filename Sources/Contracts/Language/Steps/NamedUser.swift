@@ -8,7 +8,7 @@ extension StepForm {
         Syntax<[String: String]>(
             .map(
                 key: .name(.user, .introduces),
-                value: .templated(.text("an ID"), .contract(.value)),
+                value: .templated(.text("an ID"), .contract(.userID)),
                 countRange: 1...1
             ),
             read: { node, reader in
@@ -30,7 +30,8 @@ extension StepForm {
             },
             write: { ids in .flow(ids.map { .init($0.key, .text($0.value)) }) }
         ),
-        "Gives the user exactly this ID instead of a generated one. In a contract that tests only "
+        "Gives the user exactly this ID instead of a generated one. `{{login.id}}` is the ID that the "
+            + "response to the call `login` contains. In a contract that tests only "
             + "an app, the ID cannot contain templates.",
         embed: { ids in
             let nameAndID = ids.first ?? ("", "")

@@ -27,6 +27,8 @@ extension TemplateScope {
         case state
         /// The state of a phone, or the expected commands and screen of an app.
         case phone
+        /// The ID that a user gets (key `name`).
+        case userID = "user-id"
         /// A fixed value for the template `{{some.NAME}}` (key `values`).
         case value
         /// Every other string of a contract.
@@ -49,6 +51,7 @@ extension TemplateScope {
                 ]
             case .answer: return commonWords + [.some, .long] + TemplateWord.matchers
             case .state: return commonWords + [.eventField]
+            case .userID: return commonWords + [.long, .returnedID]
             case .phone, .value: return commonWords + [.long]
             case .none: return []
             }

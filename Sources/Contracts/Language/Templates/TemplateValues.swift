@@ -20,6 +20,8 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
     /// The proofs that a user ID belongs to a device, taken from the responses to calls, by the
     /// call's name.
     package var proofs: [String: String] = [:]
+    /// The user IDs in the responses to calls, by the call's name.
+    package var returnedIDs: [String: String] = [:]
     /// The bodies of the delivered events, by the delivery's name.
     package var events: [String: JSONValue] = [:]
     /// The current real time, from which `{{seconds}}` in tokens counts; nil when no token is
@@ -86,6 +88,9 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
     private func valueOfNamedItem(_ word: String, _ member: String) -> TemplateValue {
         if let event = events[word] { return Self.value(event[member]) }
         if member == "proof" { return Self.value(proofs[word].map(JSONValue.string)) }
+        if member == TemplateWord.returnedID.word {
+            return Self.value(returnedIDs[word].map(JSONValue.string))
+        }
         return .unknown
     }
 
