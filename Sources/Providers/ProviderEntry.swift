@@ -18,6 +18,7 @@ package final class ProviderEntry: Sendable {
     package let profileSecrets: [ProfileSecret]
     package let features: [Feature]
     package let effects: [EffectKind]
+    package let productNaming: (any ProductNaming.Type)?
     package let plannedCalls: PlannedCalls?
     package let controls: [ProviderControl]
     /// The switches of the provider's `settings`, under the provider's name, followed by its
@@ -123,6 +124,7 @@ package final class ProviderEntry: Sendable {
         profileSecrets = terms?.secrets ?? []
         features = terms?.features ?? []
         effects = terms?.effects ?? []
+        productNaming = terms?.productNaming
         plannedCalls = terms?.plannedCalls
         controls = Kind.controls
         let settingsGroup = SwitchGroup(Kind.party.description) {

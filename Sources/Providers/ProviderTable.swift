@@ -142,6 +142,14 @@ package struct ProviderTable: Sendable {
         return nil
     }
 
+    /// Returns all IDs under which the services name a product of an event, including the ID in the
+    /// event.
+    package func productIDs(idInEvent: String) -> Set<String> {
+        sortedEntries.compactMap(\.productNaming).reduce(into: [idInEvent]) {
+            $0.formUnion($1.productIDs(idInEvent: idInEvent))
+        }
+    }
+
     /// Returns the kind of effect with this name in the journal, such as `onesignal.tags`; nil when
     /// no provider has such a kind.
     package func effect(_ kind: String) -> EffectKind? {

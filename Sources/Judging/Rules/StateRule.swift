@@ -371,8 +371,9 @@ package struct StateRule: Rule {
         guard case .string(let text) = field.value else { return field.value }
         let template = Template(text)
         if let plain = template.plainText {
-            let isProduct = field.name == "product" || field.name == "pending-product"
-            return .string(isProduct ? evidence.profile.products[plain] ?? plain : plain)
+            return .string(
+                isProduct(field.name) ? evidence.profile.products[plain] ?? plain : plain
+            )
         }
         let record = evidence.subject
         var values = TemplateValues(namespace: record.namespace, base: record.base)
@@ -387,7 +388,15 @@ package struct StateRule: Rule {
         return value
     }
 
+    /// Whether the values of a field are product IDs.
+    private static func isProduct(_ field: String) -> Bool {
+        field == "product" || field == "pending-product"
+    }
+
     /// Returns whether a value is the expected one.
+    ///
+    /// A backend may show a product under any ID by which a service names it, such as the ID that
+    /// only RevenueCat's REST v2 uses.
     ///
     /// Times are compared in any format. They are equal if they differ by less than the resolution
     /// of the actual value, so that a time in milliseconds must be exact (S-32).
@@ -398,6 +407,9 @@ package struct StateRule: Rule {
         in evidence: CaseEvidence
     ) -> Bool {
         if actual == expected { return true }
+        if isProduct(field), let actualID = actual.string, let expectedID = expected.string {
+            return ProviderTable.all.productIDs(idInEvent: expectedID).contains(actualID)
+        }
         guard field == "expires", let actualTime = Instant(timeValue: actual),
             let expectedTime = Instant(timeValue: expected)
         else { return false }

@@ -81,7 +81,8 @@ extension RevenueCatState {
         plannedCalls: PlannedCalls(
             includesReads: true,
             requiredFeatures: [.readsSubscriberOnEvent]
-        )
+        ),
+        productNaming: V2ResourceID.self
     )
 }
 

@@ -141,6 +141,30 @@ extension Defect {
             }
         },
         Defect(
+            "dedupe-by-user-and-type",
+            "duplicates are recognized by the user and the event type",
+            breaks: "S-03"
+        ) {
+            $0.delivery.key = { event, _ in "\(event.appUserID ?? event.id) \(event.type)" }
+        },
+        Defect(
+            "unusual-event-blocks-user",
+            "after an event with a field of a wrong type, later events of its user are lost",
+            breaks: "S-07"
+        ) {
+            let blockedUserIDs = NIOLockedValueBox<Set<String>>([])
+            $0.changeParsedEvents { event, body in
+                guard let userID = event.appUserID else { return }
+                if blockedUserIDs.withLockedValue({ $0.contains(userID) }) {
+                    event.type = "IGNORED"
+                } else if ["product_id", "expiration_at_ms", "aliases", "store"].contains(
+                    where: RawEvent(body).isObject
+                ) {
+                    blockedUserIDs.withLockedValue { _ = $0.insert(userID) }
+                }
+            }
+        },
+        Defect(
             "broken-body-marked",
             "an event is stored as processed although its request was truncated",
             breaks: "S-07",

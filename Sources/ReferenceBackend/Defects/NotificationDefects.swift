@@ -55,6 +55,41 @@ extension Defect {
             $0.notification.recipient = { user, event in event.originalAppUserID ?? user.appUserID }
         },
         Defect(
+            "push-to-previous-owner",
+            "a push about a transferred purchase is addressed to the previous owner",
+            breaks: "O-01"
+        ) {
+            let previousOwners = NIOLockedValueBox<[String: String]>([:])
+            $0.changeParsedEvents { event, _ in
+                guard let from = event.transferredFrom.first, let to = event.transferredTo.first
+                else { return }
+                previousOwners.withLockedValue { $0[to] = from }
+            }
+            let correctRule = $0.notification.recipient
+            $0.notification.recipient = { user, event in
+                let recipient = correctRule(user, event)
+                return previousOwners.withLockedValue { $0[recipient] ?? recipient }
+            }
+        },
+        Defect(
+            "push-to-first-user-of-phone",
+            "a push is addressed to the first user of the user's phone",
+            breaks: "A-05"
+        ) {
+            let firstUsers = NIOLockedValueBox<[String: String]>([:])
+            $0.changeRegistrationUpdate { user, _ in
+                // Anonymous IDs are not addressed.
+                guard let device = user.deviceID, !user.appUserID.hasPrefix("$RCAnonymousID:")
+                else { return }
+                firstUsers.withLockedValue { $0[device] = $0[device] ?? user.appUserID }
+            }
+            let correctRule = $0.notification.recipient
+            $0.notification.recipient = { user, event in
+                let firstUser = firstUsers.withLockedValue { $0[user.deviceID ?? ""] }
+                return firstUser ?? correctRule(user, event)
+            }
+        },
+        Defect(
             "push-result-ignored",
             "a failed push is not retried",
             breaks: "S-30",

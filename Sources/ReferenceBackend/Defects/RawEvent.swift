@@ -16,6 +16,7 @@ struct RawEvent {
 
     func text(_ key: String) -> String? { event[key] as? String }
     func number(_ key: String) -> Double? { (event[key] as? NSNumber)?.doubleValue }
+    func isObject(_ key: String) -> Bool { event[key] is [String: Any] }
     func isNull(_ key: String) -> Bool { event[key] is NSNull }
 
     /// Returns whether the event has a type that RevenueCat documents, or has the keys of a

@@ -201,6 +201,23 @@ struct StateTableTests {
         #expect(codes("source", "gold", ["x": "gold"], .value, map).isEmpty)
     }
 
+    @Test("a product has the ID of any service", arguments: ["product", "pending-product"])
+    func productIDs(field: String) throws {
+        let names = ["premium_monthly", "sku_1", "gold:base-plan"]
+        let ids = names.map(ProviderTable.all.productIDs)
+        for (index, name) in names.enumerated() {
+            #expect(ids[index].contains(name) && ids[index].contains { $0.hasPrefix("prod") })
+            for id in ids[index] {
+                #expect(codes(field, .string(name), ["x": .string(id)]).isEmpty)
+                #expect(codes("source", .string(name), ["x": .string(id)]).isEmpty == (id == name))
+            }
+            for other in ids[(index + 1) % names.count] {
+                #expect(codes(field, .string(name), ["x": .string(other)]) == [.wrongStateValue])
+            }
+        }
+        #expect(ids[2].contains("gold"))
+    }
+
     private static let moments: [(JSONValue, Bool)] = [
         (1_795_000_000_000, true), (1_795_000_000, true), ("2026-11-18T11:06:40Z", true),
         ("2026-11-18 11:06:40", true), ("2026-11-18T12:06:40+01:00", true),

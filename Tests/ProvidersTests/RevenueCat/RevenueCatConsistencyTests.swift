@@ -89,6 +89,15 @@ struct RevenueCatConsistencyTests {
                 }
             }
             Self.expectResolvableIDs(&fake, spec.users, "\(seed) \(index)")
+            if spec.type.documented == .billingIssue {
+                let statuses = Self.subscriptions(&fake, id, spec.environment).filter {
+                    $0["product_id"]?.string.map(
+                        ProviderTable.all.productIDs(idInEvent: event?["product_id"]?.string ?? "")
+                            .contains
+                    ) ?? false
+                }.map { $0["status"] }
+                #expect(!statuses.contains("active"), "\(seed) \(index)")
+            }
             if spec.reason == "CUSTOMER_SUPPORT", spec.type.documented == .cancellation {
                 Self.expectNoAccess(body, &fake, "\(seed) \(index)")
             }
@@ -217,6 +226,66 @@ struct RevenueCatConsistencyTests {
             #expect(after["/subscriber/\(member)"] == before["/subscriber/\(member)"])
         }
         #expect(Self.subscriptions(&fake, Self.namespace.id(of: "ada"), "SANDBOX").count == 1)
+    }
+
+    @Test(arguments: ["SANDBOX", "PRODUCTION"])
+    func `a transfer moves the purchases of its environment`(environment: String) {
+        var fake = Fake(RevenueCatState(key: nil))
+        for (index, kind) in ["SANDBOX", "PRODUCTION"].enumerated() {
+            fake.state.apply(
+                Self.spec(.initialPurchase, .seconds(Int64(index))) { $0.environment = kind }
+            )
+            fake.state.apply(
+                Self.spec(.nonRenewingPurchase, .seconds(Int64(index) + 2)) {
+                    $0.product = "premium_lifetime"
+                    $0.environment = kind
+                }
+            )
+        }
+        fake.state.apply(
+            Self.spec(.transfer, .seconds(60)) {
+                ($0.user, $0.from, $0.to) = (nil, ["ada"], ["bob"])
+                $0.environment = environment
+            }
+        )
+        let (ada, bob) = (Self.namespace.id(of: "ada"), Self.namespace.id(of: "bob"))
+        for kind in ["SANDBOX", "PRODUCTION"] {
+            let isMoved = kind == environment
+            #expect(Self.subscriptions(&fake, ada, kind).count == (isMoved ? 0 : 1))
+            #expect(Self.subscriptions(&fake, bob, kind).count == (isMoved ? 1 : 0))
+        }
+        for id in [ada, bob] {
+            let subscriber = fake.say("GET", "/v1/subscribers/\(id.percentEncoded)")
+            let bought = subscriber["/subscriber/non_subscriptions/premium_lifetime"]?.array ?? []
+            #expect(
+                bought.map { $0["is_sandbox"] == true } == [
+                    (environment == "SANDBOX") == (id == bob)
+                ]
+            )
+        }
+    }
+
+    @Test(
+        "a billing issue is visible in version 2",
+        arguments: [nil, Duration.days(10), .days(-1)]
+    )
+    func billingIssue(grace: Duration?) {
+        var fake = Fake(RevenueCatState(key: nil))
+        fake.state.apply(Self.spec(.initialPurchase, .zero) { $0.expires = .days(20) })
+        fake.state.apply(
+            Self.spec(.billingIssue, .seconds(60)) {
+                $0.expires = .days(20)
+                $0.grace = grace
+            }
+        )
+        fake.now = Fake.start + .seconds(61)
+        let subscription = Self.subscriptions(&fake, Self.namespace.id(of: "ada"), "PRODUCTION")
+            .first
+        #expect(subscription?["gives_access"] == true)
+        #expect(
+            subscription?["status"]
+                == (grace == .days(10) ? "in_grace_period" : "in_billing_retry")
+        )
     }
 
     @Test func `a refund in grace ends access in both versions`() throws {

@@ -1,9 +1,18 @@
 /// RevenueCat's own IDs of resources.
 ///
 /// Such an ID differs from the lookup key and from the store's ID of the resource.
-enum V2ResourceID {
+enum V2ResourceID: ProductNaming {
     static func entitlement(_ name: String) -> String { derivedID("entl", name) }
     static func product(_ name: String) -> String { derivedID("prod", name) }
+
+    /// Returns the IDs under which RevenueCat names a product of an event: the store's ID with and
+    /// without the base plan, and RevenueCat's own ID, which only REST v2 uses (RevenueCat fact
+    /// sheet, section 4.4).
+    static func productIDs(idInEvent: String) -> Set<String> {
+        let idInV1 = idInEvent.split(separator: ":").first.map(String.init) ?? idInEvent
+        return [idInEvent, idInV1, product(idInEvent), product(idInV1)]
+    }
+
     static func offering(_ name: String) -> String { derivedID("ofrng", name) }
     static func package(_ name: String) -> String { derivedID("pkge", name) }
     static func invoice(_ purchase: Purchase) -> String {

@@ -13,15 +13,18 @@ extension Purchase {
         let now = call.now
         let isActive = isActive(at: now)
         let isInGrace = isActive && (shownGraceEnd.map { $0 > now } ?? false)
+        // The status agrees with the last event: after a BILLING_ISSUE without a grace period the
+        // store retries the payment, also while the subscription still gives access (section 3,
+        // flow 8b; inferred).
+        let isInBillingRetry = billingIssue != nil && !hasEnded && refunded == nil
         let status =
             isPaused
             ? "paused"
             : isInGrace
                 ? "in_grace_period"
-                : isActive
-                    ? period == "TRIAL" ? "trialing" : "active"
-                    : billingIssue != nil && !hasEnded && refunded == nil
-                        ? "in_billing_retry" : "expired"
+                : isInBillingRetry
+                    ? "in_billing_retry"
+                    : isActive ? period == "TRIAL" ? "trialing" : "active" : "expired"
         let renewal =
             nextProductID != nil
             ? "will_change_product"
