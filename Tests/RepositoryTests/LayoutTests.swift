@@ -251,7 +251,7 @@ struct LayoutTests {
         func names(_ letter: String, _ count: Int) -> [String] {
             (1...count).map { "\(letter)-" + ($0 < 10 ? "0" : "") + "\($0)" }
         }
-        let app = names("C", 35)
+        let app = names("C", 36)
         let catalogue =
             names("S", 34) + names("P", 10) + names("F", 10) + names("O", 5) + names("A", 12) + app
         let contracts = Dictionary(grouping: ContractLibrary.shipped.contracts, by: \.clause)

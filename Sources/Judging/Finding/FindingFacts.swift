@@ -41,7 +41,8 @@ extension FindingCode {
         case .appliedButRefused:
             FindingFacts(
                 "applied-but-refused",
-                "The backend applied an event, and then answered with an error status.",
+                "The backend applied an event, and then answered with an error status, which asks "
+                    + "the sender to repeat a success (S-07).",
                 "The change is committed before work that can fail, such as a push or a second "
                     + "write. The sender delivers the event again over two hours; a backend "
                     + "without a check for duplicates applies it each time.",
@@ -51,7 +52,7 @@ extension FindingCode {
         case .webhookThrottled:
             FindingFacts(
                 "webhook-throttled",
-                "The backend answered 429 to events at a rate at which a provider sends them.",
+                "The backend answered 429 to events at a rate at which a provider sends them (S-07).",
                 "A rate limit for clients also counts the provider. All events of all customers "
                     + "come from the same sender, which does not slow down after a 429. "
                     + "RevenueCat treats 429 as a failure, retries five times within 155 minutes, "
@@ -458,10 +459,10 @@ extension FindingCode {
                 "command-swallowed",
                 "The app sent two commands to the native side in one task of the page, so that the "
                     + "second one may be lost.",
-                "The page assigns 'window.despia' itself, without the queue of the Despia package. "
+                "The page hands commands to the window itself, without a queue. "
                     + "The runtime turns each assignment into a navigation, and navigations in one "
                     + "task swallow each other.",
-                "Send every command with the package 'despia-native', or through a queue that "
+                "Send every command through the queue of the runtime's package, or one that "
                     + "waits for a timer between two commands."
             )
         case .requestsNotConcurrent:

@@ -56,12 +56,12 @@ struct ThrottledWebhook {
     ) -> (delivery: Exchange, size: Int)? {
         let last = deliveries[index]
         guard last.response?.status == 429 else { return nil }
-        let earlier = deliveries[...index].reversed()
-        let size = earlier.prefix { last.invoked - $0.invoked < Self.window }.count
+        // Deliveries that began before the refusal may have reached the backend before this one.
+        let earlier = deliveries.filter { $0.invoked <= last.completed ?? last.invoked }
+        let size = earlier.count { last.invoked - $0.invoked < Self.window }
         // A limit may count callers without a proof, whom some cases imitate.
-        let hasUnauthenticatedCaller = deliveries.contains { other in
+        let hasUnauthenticatedCaller = earlier.contains { other in
             RouteStatuses.refused.contains(other.response?.status ?? 0)
-                && other.invoked <= last.completed ?? last.invoked
                 && last.invoked - other.invoked < Self.memory
         }
         return size <= Self.burstSize && !hasUnauthenticatedCaller ? (last, size) : nil
