@@ -39,7 +39,7 @@ struct ThrottledWebhookTests {
         return try bench.verify(contract).results.filter { $0.verdict == .failed }
     }
 
-    @Test("a 429 at the rate of a provider is a failure of the run", arguments: [1, 8, 20])
+    @Test("a 429 at the rate of a provider is a failure of the run", arguments: [1, 8, 16])
     func refused(copies: Int) throws {
         let failures = try Self.failures(copies: copies) { $0.isMultiple(of: 3) }
         let failure = try #require(failures.first)
