@@ -139,6 +139,10 @@ package struct Profile: Hashable, Sendable {
     /// Recordings redact the values under these names.
     package var secretNames: [String] = []
 
+    /// Whether the backend receives Firebase ID tokens, on its endpoint `protected` or in another
+    /// request.
+    package var usesIDTokens: Bool { skipReason(to: .firebase) == nil || requestsCarryIDTokens }
+
     /// All names of fields that hold secrets: those in `secretNames`, and the endpoint fields for a
     /// device, a password or a proof.
     package var allSecretNames: [String] {

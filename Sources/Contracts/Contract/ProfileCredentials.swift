@@ -3,12 +3,10 @@ package import Providers
 
 /// The proofs of identity that the requests of a profile carry.
 extension Profile {
-    /// Whether the backend receives Firebase ID tokens, on its endpoint `protected` or as
-    /// credentials of another request.
-    package var usesIDTokens: Bool {
+    /// Whether a request of the profile carries an ID token as its credentials or in its content.
+    var requestsCarryIDTokens: Bool {
         let idToken = TemplateScope.ProfileSlot.idTokenName
-        return skipReason(to: .firebase) == nil
-            || allCredentials.contains { $0.actor != nil || $0.templateNames.contains(idToken) }
+        return allCredentials.contains { $0.actor != nil || $0.templateNames.contains(idToken) }
             || allRequests.contains { $0.templateNames.contains(idToken) }
     }
 

@@ -118,7 +118,7 @@ extension Feature {
     )
     package static let tokenLogins = Feature(
         "token-logins",
-        "Has logins with the Firebase ID token of the account.",
+        "Has logins with the ID token of the account.",
         roles: [.optionalService, .idTokens],
         requirements: [.endpoint("login"), .feature("login")]
     )
