@@ -52,6 +52,13 @@ package struct CasePlan: Hashable, Codable, Sendable {
         return plan
     }
 
+    /// Returns the plan of the case with another timing of its concurrent requests.
+    package func withConcurrentTiming(_ timing: ConcurrentTiming) -> CasePlan {
+        var plan = self
+        plan.subject.concurrentTiming = timing
+        return plan
+    }
+
     /// The plan without the sentinel: the purchase of another user that shows at the end of a run
     /// that all events were processed.
     ///

@@ -32,6 +32,9 @@ package struct RunPlan: Hashable, Codable, Sendable {
     /// The time from the start of the run to the end of a period for which the contract writes
     /// `soon`; nil for the default, `soonPeriodDefault`.
     package var timeUntilSoonPeriodEnd: Duration?
+    /// The timing of concurrent requests, which further runs vary; nil if all of them arrive at
+    /// once.
+    package var concurrentTiming: ConcurrentTiming?
     /// The durations by which the backend's clock is ahead of the machine's clock during the run.
     ///
     /// The durations apply one after the other and increase; the last one applies to the probes.

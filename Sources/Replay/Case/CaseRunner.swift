@@ -6,14 +6,6 @@ internal import Values
 
 /// Runs single cases against a backend and judges them.
 final class CaseRunner: Sendable {
-    /// The total number of runs of a failed timing-dependent case: the first run and its reruns.
-    static let timingRunCount = 4
-    /// The longest duration of a failed case that is rerun to detect a race, in seconds.
-    ///
-    /// A slower case probably waited for an effect that never came, and each rerun would wait for
-    /// it again.
-    static let rerunSecondsMax = 5.0
-
     let executor: RunExecutor
     let options: SuiteRunOptions
     let observability: RunRecord.Observability
@@ -127,8 +119,7 @@ final class CaseRunner: Sendable {
         // Records of an earlier attempt to run the case no longer count.
         memory.withLock { $0.forget(caseID) }
         let dateOffsetAtStart = executor.dateOffset
-        var result = await CaseSearch(caseRunner: self).run(plan)
-        if let hint = await timingHint(of: result, plan) { result.hints.append(hint) }
+        let result = await CaseSearch(caseRunner: self).run(plan)
         let isDateChanged = executor.isDateChanged(since: dateOffsetAtStart)
         if isDateChanged { discardEvidence(caseID) }
         let isBackendGone = result.findings.contains { $0.code == .backendGone }
@@ -152,32 +143,14 @@ final class CaseRunner: Sendable {
         memory.withLock { $0.forget(caseID) }
     }
 
-    /// Reruns a timing-dependent failure to classify it as a race or as deterministic.
-    ///
-    /// Returns the classification as a line for the report. The verdict does not change: an effect
-    /// that was lost once is lost.
-    private func timingHint(of result: CaseResult, _ plan: CasePlan) async -> String? {
-        guard options.detectsRaces, result.verdict == .failed, plan.contract.search == nil,
-            plan.subject.dependsOnTiming,
-            result.seconds < Self.rerunSecondsMax,
+    /// Returns whether a failed case may run again, to find out whether the failure is a race.
+    func mayRerun(_ failure: CaseResult, _ plan: CasePlan) -> Bool {
+        options.detectsRaces && failure.verdict == .failed && plan.subject.dependsOnTiming
             // A shortened wait hides the time that the case really takes.
-            memory.withLock({
+            && memory.withLock {
                 $0.missedEffects[plan.contract.caseID]?.judgment.evidence.subject.shortened == nil
-            }),
-            executor.backend.process?.exitDescription == nil
-        else { return nil }
-        var failedCount = 1
-        for _ in 1..<Self.timingRunCount {
-            let rerunResult = await runOnce(plan)
-            if Task.isCancelled || rerunResult.findings.contains(where: { $0.code == .backendGone })
-            {
-                return nil
             }
-            if rerunResult.verdict == .failed { failedCount += 1 }
-        }
-        return failedCount == Self.timingRunCount
-            ? "failed in all \(Self.timingRunCount) runs: not timing-dependent"
-            : "failed in \(failedCount) of \(Self.timingRunCount) runs: timing-dependent (a race)"
+            && executor.backend.process?.exitDescription == nil
     }
 
     /// Returns whether the backend has stopped responding to events altogether.

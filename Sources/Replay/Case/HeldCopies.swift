@@ -23,7 +23,8 @@ extension CaseExecution {
         let laneCount = copies.count + calls.count
         await backend.client.openConnections(lanes: laneCount, path: backend.readyPath)
         fakes.setClock(of: namespace.name, to: now)
-        let gate = Gate()
+        let gates = copies.map { _ in Gate() }
+        let callsGate = Gate()
         let sequences = Locked<[Int]>([])
         let outcomes = Locked<[Exchange.Outcome?]>(Array(repeating: nil, count: copies.count))
         let execution = self
@@ -32,12 +33,12 @@ extension CaseExecution {
                 group.addTask {
                     let outcome = await execution.run.held(
                         copy.request,
-                        gate,
+                        gates[index],
                         100,
                         lane: index,
                         within: execution.within
                     )
-                    await gate.waitUntilOpen()
+                    await gates[index].waitUntilOpen()
                     let sequence = sequences.withLock { $0[index] }
                     execution.fakes.journal.complete(sequence, outcome)
                     outcomes.withLock { $0[index] = outcome }
@@ -45,11 +46,11 @@ extension CaseExecution {
             }
             if !calls.isEmpty {
                 group.addTask {
-                    await gate.waitUntilOpen()
+                    await callsGate.waitUntilOpen()
                     await execution.requests.send(calls, firstLaneIndex: copies.count)
                 }
             }
-            await gate.reached(copies.count)
+            for gate in gates { await gate.reached(1) }
             let respondsToNoRequest =
                 !(await execution.run.respondsToOtherRequests(lane: laneCount))
             sequences.withLock { sequences in
@@ -63,7 +64,7 @@ extension CaseExecution {
                     )
                 }
             }
-            gate.open()
+            await execution.open(gates + (calls.isEmpty ? [] : [callsGate]))
             await group.waitForAll()
             return respondsToNoRequest
         }
@@ -72,6 +73,16 @@ extension CaseExecution {
             released,
             after: zip(copies, outcomes.withLock { $0 }).map { ($0, $1) }
         )
+    }
+
+    /// Opens the gates of concurrent requests, in the order and at the offsets of the plan.
+    private func open(_ gates: [Gate]) async {
+        let timing = plan.concurrentTiming ?? .allAtOnce
+        let ordered = timing.isReversed ? gates.reversed() : gates
+        for (index, gate) in ordered.enumerated() {
+            if index > 0, timing.offset > .zero { await clock.pause(timing.offset) }
+            gate.open()
+        }
     }
 
     private mutating func requests(of held: HeldDelivery) -> [RequestCopy] {

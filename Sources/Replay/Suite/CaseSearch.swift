@@ -17,7 +17,7 @@ struct CaseSearch {
         case .orders(let sampleSize): await runOrders(plan, sampleSize)
         case .generated(let variation, let count): await runVariations(plan, variation, count)
         case .crashPoints: await resultWithoutCrashPoints(plan)
-        case nil: await caseRunner.runOnce(plan)
+        case nil: await TimingSweep(caseRunner: caseRunner).run(plan)
         }
     }
 
