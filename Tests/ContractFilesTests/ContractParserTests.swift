@@ -296,7 +296,7 @@ struct ProfileParserTests {
         #expect(profile.probes[0].credentials?.actor == "{{id}}")
         #expect(profile.probes[0].credentials?.headers["X-Key"] == Secret("k"))
         #expect(profile.probes[0].credentials?.usesSession == true)
-        #expect(profile.usesIDTokens)
+        #expect(profile.requests.useIDTokens)
         let access = try #require(profile.probe(reading: "access")?.reading)
         #expect(access.conditions.map(\.pointer.description) == ["/status", "/until", "/until"])
         #expect(
@@ -317,7 +317,7 @@ struct ProfileParserTests {
             #"{post: "/l/{{id-token}}"}"#,
         ] {
             let profile = try parse("assay: 1\nendpoints: {login: \(login)}\n").get()
-            #expect(profile.loginTakesIDToken, "\(login)")
+            #expect(profile.requests.loginTakesIDToken, "\(login)")
         }
         let wrong = parse(
             #"""

@@ -139,10 +139,6 @@ package struct Profile: Hashable, Sendable {
     /// Recordings redact the values under these names.
     package var secretNames: [String] = []
 
-    /// Whether the backend receives Firebase ID tokens, on its endpoint `protected` or in another
-    /// request.
-    package var usesIDTokens: Bool { skipReason(to: .firebase) == nil || requestsCarryIDTokens }
-
     /// All names of fields that hold secrets: those in `secretNames`, and the endpoint fields for a
     /// device, a password or a proof.
     package var allSecretNames: [String] {
@@ -267,11 +263,11 @@ package struct Profile: Hashable, Sendable {
             "the profile's users have ids of the form '\(idForm.rawValue)'"
         case .accountApp where creation != .register:
             "the profile's users are not created by the register endpoint"
-        case .login where accountCreation == nil && !loginTakesIDToken:
+        case .login where accountCreation == nil && !requests.loginTakesIDToken:
             "the profile does not define how to create an account ('accounts: …')"
         case .passwords where endpoints["login"]?.templateNames.contains("password") == false:
             "logins of this backend have no password"
-        case .tokenLogins where !loginTakesIDToken:
+        case .tokenLogins where !requests.loginTakesIDToken:
             "logins of this backend take no ID token ('login: {as: \"{{account}}\"}')"
         default: nil
         }

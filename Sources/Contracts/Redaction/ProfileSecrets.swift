@@ -10,7 +10,7 @@ extension SecretDeclaration {
     package init(_ profile: Profile) {
         self.init(names: profile.allSecretNames)
         for (name, secret) in profile.secrets { values[name.rawValue] = secret }
-        for (name, secret) in profile.allCredentials.flatMap(\.headers)
+        for (name, secret) in profile.requests.credentials.flatMap(\.headers)
         where !secret.exposed.contains("{{") {
             // Two requests may send different values under the same name, and both values are
             // secret.

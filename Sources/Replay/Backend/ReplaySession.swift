@@ -349,7 +349,7 @@ package final class ReplaySession: Sendable {
     ///
     /// An intercepted backend may call every service, also the one that issues tokens.
     private static func receivesIDTokens(_ profile: Profile) -> Bool {
-        profile.usesIDTokens || profile.start?.isIntercepted == true
+        profile.requests.useIDTokens || profile.start?.isIntercepted == true
     }
 
     /// Makes the product and the entitlement of the profile known to the fakes before the first

@@ -58,7 +58,7 @@ struct CaseExecution: Sendable {
         namespace = Namespace(
             name: name,
             idForm: run.profile.idForm,
-            accountIDForm: run.profile.accountIDForm,
+            accountIDForm: run.profile.requests.accountIDForm,
             similarIDs: plan.drawnValues?.similarIDs
         )
         let base = plan.base(from: run.base)

@@ -64,7 +64,10 @@ extension CaseExecution {
                     )
                 }
             }
-            await execution.open(gates + (calls.isEmpty ? [] : [callsGate]))
+            await (plan.concurrentTiming ?? .allAtOnce).open(
+                gates + (calls.isEmpty ? [] : [callsGate]),
+                on: execution.clock
+            )
             await group.waitForAll()
             return respondsToNoRequest
         }
@@ -73,16 +76,6 @@ extension CaseExecution {
             released,
             after: zip(copies, outcomes.withLock { $0 }).map { ($0, $1) }
         )
-    }
-
-    /// Opens the gates of concurrent requests, in the order and at the offsets of the plan.
-    private func open(_ gates: [Gate]) async {
-        let timing = plan.concurrentTiming ?? .allAtOnce
-        let ordered = timing.isReversed ? gates.reversed() : gates
-        for (index, gate) in ordered.enumerated() {
-            if index > 0, timing.offset > .zero { await clock.pause(timing.offset) }
-            gate.open()
-        }
     }
 
     private mutating func requests(of held: HeldDelivery) -> [RequestCopy] {
@@ -207,5 +200,16 @@ extension RunExecutor {
         )
         if case .answered = outcome { return true }
         return false
+    }
+}
+
+extension ConcurrentTiming {
+    /// Opens the gates of concurrent requests in this order and at these offsets.
+    fileprivate func open(_ gates: [Gate], on clock: any RunClock) async {
+        let ordered = isReversed ? gates.reversed() : gates
+        for (index, gate) in ordered.enumerated() {
+            if index > 0, offset > .zero { await clock.pause(offset) }
+            gate.open()
+        }
     }
 }

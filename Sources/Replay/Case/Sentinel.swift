@@ -80,21 +80,31 @@ struct Sentinel {
                 }
                 if isComplete || !observability.showsNoPurchase { return observability }
                 if remembersMissingEffects, !settleTimeout.isCutShort, !Task.isCancelled {
-                    run.unprocessedPurchases.add(
-                        .init(
-                            execution: execution,
-                            statesBeforePurchase: statesBeforePurchase,
-                            expectedObservability: expectedObservability,
-                            waitTime: wait
-                        ),
-                        at: run.heartbeat.usableTime
-                    )
+                    recheckLater(execution, statesBeforePurchase, expectedObservability, wait)
                 }
                 return nil
             }
             await settleTimeout.pause(pause)
             pause = min(pause * 2, .milliseconds(50))
         }
+    }
+
+    /// Remembers a purchase without an effect, so that it is checked again after all cases.
+    private func recheckLater(
+        _ execution: CaseExecution,
+        _ statesBeforePurchase: [ObservedState],
+        _ expectedObservability: RunRecord.Observability,
+        _ waitTime: Duration
+    ) {
+        run.unprocessedPurchases.add(
+            .init(
+                execution: execution,
+                statesBeforePurchase: statesBeforePurchase,
+                expectedObservability: expectedObservability,
+                waitTime: waitTime
+            ),
+            at: run.heartbeat.usableTime
+        )
     }
 
     /// Returns whether a purchase has had an effect by now.

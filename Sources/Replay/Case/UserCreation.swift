@@ -50,7 +50,7 @@ struct UserCreation: Sendable {
         let values: [String: String?] = [
             "account": accountID, "password": requests.namespace.password(of: account),
         ]
-        if run.profile.loginTakesIDToken {
+        if run.profile.requests.loginTakesIDToken {
             // The backend may use the uid as the user's ID, in calls to every provider.
             run.fakes.open(requests.namespace.name, ids: [accountID], at: requests.now)
             requests.seed(uid: accountID)

@@ -114,7 +114,9 @@ struct CallerRefusals {
     /// Returns a message if the login of the profile returns no session token; nil if it returns
     /// one, or if no request uses it.
     func sessionRefusal() async -> String? {
-        guard executor.profile.allCredentials.contains(where: \.usesSession) else { return nil }
+        guard executor.profile.requests.credentials.contains(where: \.usesSession) else {
+            return nil
+        }
         do {
             _ = try await executor.runWithoutSteps(name).requests.session()
             return nil

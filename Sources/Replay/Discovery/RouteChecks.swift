@@ -38,7 +38,7 @@ struct RouteChecks {
     /// a valid token; nil if it does, or if the profile names no such endpoint.
     func protectedRouteProblem() async -> String? {
         let profile = executor.profile
-        guard profile.usesIDTokens,
+        guard profile.requests.useIDTokens,
             let endpoint = profile.endpoints[Call.Route.protected.rawValue]
         else { return nil }
         var call = Call(name: "me", route: .protected)

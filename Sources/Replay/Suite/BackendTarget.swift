@@ -42,7 +42,7 @@ package struct BackendTarget: SuiteTarget {
     /// Prepares the target as `open(for:)` does, for callers that choose the order of the cases
     /// themselves.
     func calibratedTarget(for plans: [CasePlan]) async -> CalibratedTarget {
-        if executor.profile.loginTakesIDToken || plans.contains(where: \.usesIDTokens) {
+        if executor.profile.requests.loginTakesIDToken || plans.contains(where: \.usesIDTokens) {
             executor.prepareKeys()
         }
         let calibration = Calibration(executor: executor, nonce: options.nonce)

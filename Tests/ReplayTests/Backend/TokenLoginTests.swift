@@ -125,13 +125,13 @@ struct TokenLoginTests {
         var profile = Profile()
         #expect(profile.skipReason(to: .passwords) == nil)
         #expect(profile.skipReason(to: .tokenLogins)?.contains("no ID token") == true)
-        #expect(!profile.loginTakesIDToken)
-        #expect(!profile.usesIDTokens)
+        #expect(!profile.requests.loginTakesIDToken)
+        #expect(!profile.requests.useIDTokens)
         profile.endpoints["login"] = place.endpoint
         #expect(profile.skipReason(to: .login) == nil, "Firebase has the accounts")
         #expect(profile.skipReason(to: .tokenLogins) == nil)
         #expect(profile.skipReason(to: .passwords)?.contains("have no password") == true)
-        #expect(profile.usesIDTokens, "the fake Firebase publishes the keys")
+        #expect(profile.requests.useIDTokens, "the fake Firebase publishes the keys")
         #expect(profile.allSecretNames.contains("token") == (place == .body))
     }
 

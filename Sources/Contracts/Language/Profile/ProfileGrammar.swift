@@ -35,7 +35,8 @@ extension Profile {
                     at: keys.location(of: "effects")
                 )
             }
-            guard profile.session == nil, profile.allCredentials.contains(where: \.usesSession)
+            guard profile.session == nil,
+                profile.requests.credentials.contains(where: \.usesSession)
             else {
                 return
             }

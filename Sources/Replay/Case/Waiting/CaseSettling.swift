@@ -174,7 +174,6 @@ struct CaseSettling: Sendable {
         verdict: (RunRecord) -> RunExecutor.VerdictStability,
         record: () -> RunRecord
     ) async -> RunRecord {
-        let shortTimeout = run.shortSettleTimeout(observability.latency)
         let fullTimeout = run.profile.settleTimeout
         func needsLongerWait(_ record: RunRecord) -> Bool {
             verdict(record) == .mayResolveWithLongerWait
@@ -182,26 +181,11 @@ struct CaseSettling: Sendable {
         }
         guard needsLongerWait(first) else { return first }
         let missingEffectKey = missingEffect?.missingEffectKey(first)
-        var shortenedWait: SharedSettleTimeout.ShortenedWait?
-        var timeout = fullTimeout
-        switch missingEffect?.waitRule ?? plan.waitRule(isRechecked: true) {
-        case .fullWait: break
-        case .fullWaitOfOneCase:
-            shortenedWait = missingEffectKey.flatMap {
-                run.sharedSettleTimeout.wait(
-                    for: $0,
-                    fullTimeout: fullTimeout,
-                    atLeast: shortTimeout
-                )
-            }
-            timeout = shortenedWait?.shortenedTimeout ?? fullTimeout
-        case .recheckAfterAllCases:
-            timeout = run.sharedSettleTimeout.timeoutBeforeRecheck(
-                for: missingEffectKey,
-                fullTimeout: fullTimeout,
-                atLeast: shortTimeout
-            )
-        }
+        let (timeout, shortenedWait) = timeout(
+            for: missingEffectKey,
+            missingEffect?.waitRule ?? plan.waitRule(isRechecked: true),
+            atLeast: run.shortSettleTimeout(observability.latency)
+        )
         let settleTimeout = run.settleTimeout(timeout)
         var result = await recordAfterWait(
             first,
@@ -240,6 +224,35 @@ struct CaseSettling: Sendable {
             result.settleEvidence = await evidenceAfterFullWait(result, observability)
         }
         return result
+    }
+
+    /// Returns the length of the wait for a missing effect, and the reason if another case has
+    /// waited in full for it.
+    private func timeout(
+        for missingEffectKey: SharedSettleTimeout.MissingEffectKey?,
+        _ rule: SharedSettleTimeout.WaitRule,
+        atLeast shortTimeout: Duration
+    ) -> (timeout: Duration, shortenedWait: SharedSettleTimeout.ShortenedWait?) {
+        let fullTimeout = run.profile.settleTimeout
+        switch rule {
+        case .fullWait: return (fullTimeout, nil)
+        case .fullWaitOfOneCase:
+            let shortenedWait = missingEffectKey.flatMap {
+                run.sharedSettleTimeout.wait(
+                    for: $0,
+                    fullTimeout: fullTimeout,
+                    atLeast: shortTimeout
+                )
+            }
+            return (shortenedWait?.shortenedTimeout ?? fullTimeout, shortenedWait)
+        case .recheckAfterAllCases:
+            let timeout = run.sharedSettleTimeout.timeoutBeforeRecheck(
+                for: missingEffectKey,
+                fullTimeout: fullTimeout,
+                atLeast: shortTimeout
+            )
+            return (timeout, nil)
+        }
     }
 
     /// Returns the evidence that the backend has processed the events of a run, after a full wait
