@@ -14,7 +14,10 @@ package struct ProfileRequests: Sendable {
     /// request.
     package var useIDTokens: Bool {
         let idToken = TemplateScope.ProfileSlot.idTokenName
-        return profile.skipReason(to: .firebase) == nil
+        let acceptsIDTokens = Feature.ofContractGroups.contains {
+            $0.roles.contains(.idTokens) && profile.skipReason(to: $0) == nil
+        }
+        return acceptsIDTokens
             || credentials.contains { $0.actor != nil || $0.templateNames.contains(idToken) }
             || endpoints.contains { $0.templateNames.contains(idToken) }
     }

@@ -64,10 +64,8 @@ extension CaseExecution {
                     )
                 }
             }
-            await (plan.concurrentTiming ?? .allAtOnce).open(
-                gates + (calls.isEmpty ? [] : [callsGate]),
-                on: execution.clock
-            )
+            let timing = plan.concurrentTiming ?? .allAtOnce
+            await timing.open(gates + (calls.isEmpty ? [] : [callsGate]), on: execution.clock)
             await group.waitForAll()
             return respondsToNoRequest
         }
