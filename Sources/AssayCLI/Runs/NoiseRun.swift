@@ -184,6 +184,9 @@ struct NoiseRun: Sendable {
             knownFailures: KnownFailures()
         )
         options.keepsEvidence = true
+        // A draft runs several times, so the first run waits in full for an effect, and the others
+        // need no recheck.
+        options.rechecksCases = false
         let runnerOptions = options
         let results = try await interruption.run {
             await SuiteRunner(executor: session.executor, options: runnerOptions, report: { _ in })

@@ -176,6 +176,7 @@ struct CalibratedTarget: OpenTarget {
     }
 
     func casesWithChangedVerdict(isAfterReruns: Bool) async -> Set<String> {
+        guard caseRunner.options.rechecksCases else { return [] }
         let caseIDs = await caseRunner.casesWithChangedVerdict(isAfterReruns: isAfterReruns)
         await executor.recheckUnprocessedPurchases()
         return caseIDs
