@@ -102,6 +102,21 @@ package struct RunPlan: Hashable, Codable, Sendable {
         steps.contains(where: \.traits.endsBackendProcess)
     }
 
+    /// Whether the plan changes the backend's clock, time zone or secrets, which get their former
+    /// values at the end of the run.
+    ///
+    /// A state that is read after the run is then not the state that the run tests.
+    package var changesBackendConditions: Bool {
+        clock != nil
+            || steps.contains { step in
+                if case .restart(let restart) = step {
+                    restart.timeZone != nil || restart.secretChange != nil
+                } else {
+                    false
+                }
+            }
+    }
+
     /// Whether the plan lets time pass between deliveries, by a delay or by planned retries.
     ///
     /// Retries that the backend causes by rejecting a delivery are not planned and do not count.

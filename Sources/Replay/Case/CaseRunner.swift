@@ -361,7 +361,7 @@ final class CaseRunner: Sendable {
                 judgment = judgment.replacing(
                     subject: await executor.refreshedRecord(
                         judgment.evidence.subject,
-                        probes: true
+                        probes: !plan.changesBackendConditions
                     )
                 )
             }

@@ -52,7 +52,10 @@ extension CaseRunner {
         let isSameProcess =
             missedEffect.processNumber == executor.backend.processNumber
             && !judgment.evidence.plan.subject.hasRestart
-        var subject = await executor.refreshedRecord(judgment.evidence.subject, probes: true)
+        var subject = await executor.refreshedRecord(
+            judgment.evidence.subject,
+            probes: !judgment.evidence.plan.subject.changesBackendConditions
+        )
         if subject.openRetryPause != nil { subject.openRetryPause = subject.pauseOfFailedRetry }
         var baselines: [RunRecord] = []
         for baseline in judgment.evidence.baselines {
