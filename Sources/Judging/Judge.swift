@@ -74,6 +74,9 @@ package enum Judge {
             .filter { [.noResponse, .responseLate].contains($0.code) }
     }
 
+    /// The expectation of the finding about a backend that does not start again.
+    static let restartExpectation = "the backend responds again after a restart"
+
     private static func runProblem(in evidence: CaseEvidence) -> Finding? {
         let runs =
             [("the case", evidence.subject)] + evidence.baselines.map { ("its baseline run", $0) }
@@ -101,7 +104,7 @@ package enum Judge {
                     "the journal was full and dropped its oldest entries"
                 )
             case .restartFailed(let text):
-                (.setupFailed, "the backend responds again after a restart", text)
+                (.setupFailed, restartExpectation, text)
             case .probeFailed(let text): (.setupFailed, "the probes respond", text)
             case .pageUnusable(let text): (.setupFailed, "the page loads and reacts to input", text)
             case .faultNotApplied(let text):

@@ -209,14 +209,14 @@ package struct StateComparison: Sendable {
                 && !(isOneSided && isUnderGeneratedKey(difference.pointer, userProbe))
                 && !(allowsAddedValues && difference.left?.texts.isSubset(of: texts) ?? true)
         }
-        guard !differences.isEmpty else { return nil }
+        guard let first = differences.first else { return nil }
         func differenceList(_ side: (JSONValue?, JSONValue?) -> JSONValue?) -> String {
             differences.prefix(6).map { pointer, left, right in
                 let path = pointer.tokens.isEmpty ? "response" : pointer.description
                 return "\(path): \(Self.abbreviatedText(side(left, right)))"
             }.joined(separator: ", ") + (differences.count > 6 ? ", …" : "")
         }
-        return Finding(
+        var finding = Finding(
             .stateDiffers,
             expected: "probe '\(userProbe.probe)' of \(userProbe.user) returns, "
                 + "\(RelationRule.comparisonPhrase(relation)): "
@@ -224,6 +224,12 @@ package struct StateComparison: Sendable {
             actual: differenceList { _, right in right },
             location: evidence.expectation.relationLocation
         )
+        finding.firstDifference = ValueDifference(
+            path: "\(userProbe.probe)\(first.pointer)",
+            expected: Self.abbreviatedText(first.left),
+            actual: Self.abbreviatedText(first.right)
+        )
+        return finding
     }
 
     /// The mapped fields to be compared whose paths no probe response contained.

@@ -1,3 +1,5 @@
+package import Values
+
 /// An operation of a service's API, and the support for it in the fake.
 ///
 /// `assay coverage` prints one line for each operation.
@@ -51,6 +53,47 @@ package struct ServiceOperation: Hashable, Sendable {
     }
 }
 
+extension ProviderEntry {
+    /// Whether the service's API has an operation with the method and the path of a request.
+    package func hasRoute(of request: HTTPMessage.Request) -> Bool {
+        guard var segments = request.pathSegments else { return false }
+        // The Firebase emulator takes the host of the service as the first segment.
+        if let first = segments.first, hosts.contains(where: { $0.name == first }) {
+            segments.removeFirst()
+        }
+        return operations().contains { operation in
+            operation.method == request.method && operation.matches(segments[...])
+        }
+    }
+
+    /// Returns the beginning of a route's path that a request lacks, such as `/v1`.
+    ///
+    /// A backend with a wrong base URL makes such requests. Returns nil if no route of the service
+    /// ends in the path of the request.
+    package func missingPathPrefix(of request: HTTPMessage.Request) -> String? {
+        guard let segments = request.pathSegments, !segments.isEmpty else { return nil }
+        for operation in operations() where operation.method == request.method {
+            let parts = operation.pathParts
+            let prefix = parts.dropLast(segments.count).compactMap(\.text)
+            guard parts.count > segments.count, prefix.count == parts.count - segments.count,
+                operation.matches(prefix + segments)
+            else { continue }
+            return "/" + prefix.joined(separator: "/")
+        }
+        return nil
+    }
+}
+
+extension ServiceOperation {
+    fileprivate var pathParts: [PathPart] {
+        path.prefix { $0 != "?" }.split(separator: "/").map(PathPart.init)
+    }
+
+    fileprivate func matches(_ segments: some Collection<String>) -> Bool {
+        PathPart.match(pathParts, segments)
+    }
+}
+
 /// A segment in the path of an API operation.
 private enum PathPart: Sendable {
     case text(String)
@@ -72,6 +115,18 @@ private enum PathPart: Sendable {
         switch self {
         case .text(let text): text
         case .name: nil
+        }
+    }
+
+    /// Whether the segments of a path fit the parts of an operation's path.
+    static func match(_ parts: [PathPart], _ segments: some Collection<String>) -> Bool {
+        guard parts.count == segments.count else { return false }
+        return zip(parts, segments).allSatisfy { part, segment in
+            switch part {
+            case .text(let text): text == segment
+            case .name(_, let verb):
+                segment.utf8.count > verb.utf8.count && segment.hasSuffix(verb)
+            }
         }
     }
 }
@@ -141,14 +196,7 @@ struct OperationTable<Operation: Sendable>: Sendable {
         }
 
         fileprivate func matches(_ segments: [String]) -> Bool {
-            guard pathParts.count == segments.count else { return false }
-            return zip(pathParts, segments).allSatisfy { part, segment in
-                switch part {
-                case .text(let text): text == segment
-                case .name(_, let verb):
-                    segment.utf8.count > verb.utf8.count && segment.hasSuffix(verb)
-                }
-            }
+            PathPart.match(pathParts, segments)
         }
     }
 

@@ -17,6 +17,9 @@ package struct Finding: Hashable, Codable, Sendable {
     /// The observed value that is most similar to the expected one, with its first differences; at
     /// most twelve lines.
     package var nearMiss: [String] = []
+    /// The first observed value that differs from the expected one; nil when the finding compares no
+    /// values.
+    package var firstDifference: ValueDifference? = nil
 
     package init(
         _ code: FindingCode,
@@ -37,4 +40,18 @@ package struct Finding: Hashable, Codable, Sendable {
     }
 
     package var rule: String { code.rule }
+}
+
+/// A value in the response of a probe that differs from the expected value.
+package struct ValueDifference: Hashable, Codable, Sendable {
+    /// The name of the probe and the JSON pointer of the value, such as `subscription/active`.
+    package var path: String
+    package var expected: String
+    package var actual: String
+
+    package init(path: String, expected: String, actual: String) {
+        self.path = path
+        self.expected = expected
+        self.actual = actual
+    }
 }

@@ -44,6 +44,13 @@ extension Finding {
             isFinal: isFinal
         )
         copy.nearMiss = nearMiss.map(redaction.text)
+        copy.firstDifference = firstDifference.map { difference in
+            ValueDifference(
+                path: redaction.text(difference.path),
+                expected: redaction.text(difference.expected),
+                actual: redaction.text(difference.actual)
+            )
+        }
         return copy
     }
 }

@@ -90,13 +90,19 @@ package struct StateRule: Rule {
         func mismatchFinding(_ actual: JSONValue) -> Finding? {
             if matches(actual, expected, field: field.name, in: evidence) { return nil }
             let valuePaths = Set(reading.conditions.map { "\(probe)\($0.pointer)" }).sorted()
-            return Finding(
+            var finding = Finding(
                 .wrongStateValue,
                 expected: expectedText,
                 actual: text(actual, field: field.name)
                     + " (\(valuePaths.joined(separator: ", ")))",
                 location: field.location
             )
+            finding.firstDifference = ValueDifference(
+                path: valuePaths.first ?? probe,
+                expected: text(expected, field: field.name),
+                actual: text(actual, field: field.name)
+            )
+            return finding
         }
         if reading.hasCombinedConditions {
             let conditionResult = conditionResult(of: reading, document) { condition in

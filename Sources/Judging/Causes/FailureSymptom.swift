@@ -1,0 +1,260 @@
+internal import Contracts
+internal import Providers
+internal import Values
+
+/// The earliest sign of a failure in the evidence of one case, in a form that is equal for cases
+/// with the same cause.
+enum FailureSymptom: Hashable {
+    case backendStopped
+    case restartFailed
+    case unservedCall(CallShape)
+    case unansweredCall(CallShape)
+    case setupFailed(String)
+    case unexpectedStatus(CallShape, Int, ResponseShape)
+    case missingResponse(CallShape)
+    case userMissing
+    /// A value of a probe at a path, with the expected and the actual value if they are words.
+    case wrongValue(path: String, expected: String, actual: String)
+    /// A finding with the part of its text that names the requirement, in which numbers and quoted
+    /// names are replaced.
+    case finding(FindingCode, String)
+    case unexpectedPass
+    case notRun(String)
+
+    /// The receiver, the method and the path of a request, in which IDs are replaced.
+    struct CallShape: Hashable {
+        let receiver: Exchange.Party
+        let line: String
+
+        init(_ exchange: Exchange) {
+            receiver = exchange.to
+            let path = exchange.request.path
+                .split(separator: "/", omittingEmptySubsequences: false)
+                .map { Self.isID($0) ? "{…}" : String($0) }.joined(separator: "/")
+            line = "\(exchange.request.method) \(path)"
+        }
+
+        /// The longest segment of a path that counts as a word, in characters.
+        private static let wordLengthMax = 24
+
+        private static func isID(_ segment: Substring) -> Bool {
+            if segment.count > wordLengthMax { return true }
+            // A version such as v1 is part of the route.
+            let isVersion = segment.first == "v" && segment.dropFirst().allSatisfy(\.isNumber)
+            return !isVersion && segment.contains { $0.isNumber || $0 == "%" || $0 == "$" }
+        }
+    }
+
+    /// Returns the part of a finding that is equal for cases with the same cause.
+    ///
+    /// Whatever effect a case waits for, an expired settle timeout has the same cause. The cause of
+    /// another inconclusive finding is the reason that the finding observed.
+    static func requirement(of finding: Finding) -> String {
+        if finding.code == .settleTimeoutExpired { return "" }
+        return generalized(finding.code.isInconclusive ? finding.actual : finding.expected)
+    }
+
+    /// Returns a text in which numbers and quoted names are replaced, so that it is equal for cases
+    /// that differ only in them.
+    static func generalized(_ text: String) -> String {
+        let parts = text.split(separator: "'", omittingEmptySubsequences: false)
+        // Every second part is between two quotes.
+        let unquoted = parts.enumerated().map { $0.offset % 2 == 0 ? String($0.element) : "…" }
+        return String(unquoted.joined(separator: "'").map { $0.isNumber ? "#" : $0 })
+    }
+}
+
+/// The symptom of one case, with the exchange that shows it.
+struct CaseSymptom {
+    let symptom: FailureSymptom
+    /// The exchange that shows the symptom; nil when only the finding does.
+    let exchange: Exchange?
+    /// The label of the event that the exchange delivers; nil for another exchange.
+    let event: String?
+
+    private init(_ symptom: FailureSymptom, _ exchange: Exchange? = nil, event: String? = nil) {
+        self.symptom = symptom
+        self.exchange = exchange
+        self.event = event
+    }
+
+    /// Finds the symptom of a case that is not green.
+    init(_ result: CaseResult) {
+        guard let finding = result.findings.first else {
+            self.init(
+                result.outcome == .unexpectedPass ? .unexpectedPass : .notRun(result.note ?? "")
+            )
+            return
+        }
+        let evidence = SymptomEvidence(result, finding)
+        self =
+            Self.stop(finding) ?? evidence.failedCall() ?? Self.setup(finding)
+            ?? evidence.unexpectedResponse() ?? evidence.missingUser() ?? evidence.wrongValue()
+            ?? CaseSymptom(.finding(finding.code, FailureSymptom.requirement(of: finding)))
+    }
+
+    private static func stop(_ finding: Finding) -> CaseSymptom? {
+        switch finding.code {
+        case .backendExited, .backendGone: CaseSymptom(.backendStopped)
+        case .setupFailed where finding.expected == Judge.restartExpectation:
+            CaseSymptom(.restartFailed)
+        default: nil
+        }
+    }
+
+    private static func setup(_ finding: Finding) -> CaseSymptom? {
+        finding.code == .setupFailed
+            ? CaseSymptom(.setupFailed(FailureSymptom.generalized(finding.actual))) : nil
+    }
+
+    /// The exchanges of a case, searched for the earliest sign of a failure.
+    private struct SymptomEvidence {
+        let result: CaseResult
+        let finding: Finding
+        let labels: EventLabels
+
+        init(_ result: CaseResult, _ finding: Finding) {
+            self.result = result
+            self.finding = finding
+            labels = EventLabels(result.contract)
+        }
+
+        private var steps: [Step] { result.contract.given + result.contract.steps }
+
+        /// Whether the case itself makes the backend, its database or a fake fail.
+        private var hasPlannedFaults: Bool {
+            steps.contains { step in
+                if case .provider = step { return true }
+                return step.traits.endDependsOnBackendTimers || step.traits.endsBackendProcess
+            }
+        }
+
+        /// Returns the first call of the backend that reached no route of a fake, or that got no
+        /// response.
+        func failedCall() -> CaseSymptom? {
+            guard finding.mayFollowFromEarlierFailure else { return nil }
+            for exchange in result.timeline where exchange.from == .backend {
+                guard let provider = ProviderTable.all[exchange.to] else { continue }
+                let shape = FailureSymptom.CallShape(exchange)
+                switch exchange.outcome {
+                case .answered(let response):
+                    if [404, 405, 501].contains(response.status),
+                        !provider.hasRoute(of: exchange.request)
+                    {
+                        return CaseSymptom(.unservedCall(shape), exchange)
+                    }
+                case .failed, .pending:
+                    if !hasPlannedFaults { return CaseSymptom(.unansweredCall(shape), exchange) }
+                case .answerLost, .requestCut: break
+                }
+            }
+            return nil
+        }
+
+        /// Returns the unexpected or missing response that the finding is about, or an earlier one
+        /// that explains the finding.
+        func unexpectedResponse() -> CaseSymptom? {
+            switch finding.code {
+            case .responseStatus, .noResponse, .responseLate, .unauthenticatedAccepted,
+                .appliedButRefused:
+                result.timeline.first { finding.evidence.contains($0.sequence) }
+                    .flatMap(symptom)
+            case .baselineFailed:
+                // The baseline run has the same deliveries, and its exchanges are not in the result.
+                result.timeline.first { exchange in
+                    isPlainDelivery(exchange)
+                        && exchange.response.map { "\($0.status)" } == finding.actual
+                }.flatMap(symptom)
+            default:
+                finding.mayFollowFromEarlierFailure && !hasPlannedFaults
+                    ? result.timeline.first { exchange in
+                        guard isPlainDelivery(exchange) else { return false }
+                        return switch exchange.outcome {
+                        case .answered(let response): !(200..<300).contains(response.status)
+                        case .failed: true
+                        case .pending, .answerLost, .requestCut: false
+                        }
+                    }.flatMap(symptom) : nil
+            }
+        }
+
+        private func symptom(_ exchange: Exchange) -> CaseSymptom? {
+            let shape = FailureSymptom.CallShape(exchange)
+            let event = delivery(of: exchange).map { labels[$0] }
+            return switch exchange.outcome {
+            case .answered(let response):
+                CaseSymptom(
+                    .unexpectedStatus(shape, response.status, ResponseShape(response)),
+                    exchange,
+                    event: event
+                )
+            case .failed, .pending: CaseSymptom(.missingResponse(shape), exchange, event: event)
+            case .answerLost, .requestCut: nil
+            }
+        }
+
+        private func delivery(of exchange: Exchange) -> Delivery? {
+            guard case .delivery(let name, _) = exchange.purpose else { return nil }
+            return labels.delivery(name)
+        }
+
+        /// Whether the exchange delivers an unchanged event with correct credentials, which a
+        /// backend must accept.
+        private func isPlainDelivery(_ exchange: Exchange) -> Bool {
+            guard let delivery = delivery(of: exchange) else { return false }
+            let original = labels.original(of: delivery)
+            let isEvent =
+                switch original.subject {
+                case .event, .storeEvent: true
+                case .body, .raw, .repeats: false
+                }
+            return isEvent && !original.changesBody && delivery.responses == nil
+                && delivery.authorization == .configured && delivery.signature == .configured
+        }
+
+        /// Returns the symptom that no probe knows a user at the end of the case.
+        func missingUser() -> CaseSymptom? {
+            if finding.code == .userMissing { return CaseSymptom(.userMissing) }
+            guard finding.mayFollowFromEarlierFailure else { return nil }
+            var lastStates: [Exchange.Purpose: ObservedState] = [:]
+            for exchange in result.timeline where exchange.completed != nil {
+                if case .probe = exchange.purpose {
+                    lastStates[exchange.purpose] = ObservedState(exchange)
+                }
+            }
+            guard !lastStates.isEmpty, lastStates.values.allSatisfy({ $0 == .missing }) else {
+                return nil
+            }
+            return CaseSymptom(.userMissing)
+        }
+
+        func wrongValue() -> CaseSymptom? {
+            guard let difference = finding.firstDifference else { return nil }
+            return CaseSymptom(
+                .wrongValue(
+                    path: FailureSymptom.generalized(difference.path),
+                    expected: FailureSymptom.generalized(difference.expected),
+                    actual: FailureSymptom.generalized(difference.actual)
+                )
+            )
+        }
+    }
+}
+
+extension Finding {
+    /// Whether an earlier failure of the case, such as a refused event, can explain the finding.
+    ///
+    /// It can explain a missing result. It cannot explain that the backend did something that it
+    /// must not do.
+    fileprivate var mayFollowFromEarlierFailure: Bool {
+        if isFinal { return false }
+        return switch code {
+        case .responseStatus, .noResponse, .responseLate, .effectMissing, .wrongEffectCount,
+            .stateDiffers, .wrongStateValue, .userMissing, .effectContentDiffers,
+            .providerCallRefused, .unobservable, .allValuesVolatile, .baselineFailed, .setupFailed,
+            .faultNotApplied, .mappedPathAbsent, .settleTimeoutExpired:
+            true
+        default: false
+        }
+    }
+}

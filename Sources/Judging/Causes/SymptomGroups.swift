@@ -1,0 +1,241 @@
+internal import Contracts
+internal import Providers
+internal import Values
+
+/// The cases of a run that are not green, in groups with the same symptom and the same type of
+/// event.
+struct SymptomGroups {
+    /// One case of a group.
+    private struct Member {
+        let index: Int
+        let result: CaseResult
+        let symptom: CaseSymptom
+        let operations: CaseOperations
+
+        /// The sort key of the case that represents the group: a failed case before an inconclusive
+        /// one, and a short case before a long one.
+        var precedence: (Int, Int, Int) {
+            (result.outcome.isFailure ? 0 : 1, operations.count, index)
+        }
+    }
+
+    /// The largest number of event types with the same symptom that are listed as separate causes.
+    ///
+    /// If more types fail in the same way, the cause is probably not in the code for one of them.
+    private static let eventTypesMax = 3
+    private static let titleValueLengthMax = 60
+
+    private var groups: [(symptom: FailureSymptom, members: [Member])] = []
+
+    init(_ results: [CaseResult]) {
+        var positions: [FailureSymptom: Int] = [:]
+        for (index, result) in results.enumerated()
+        where result.outcome.isFailure || result.outcome.isIncomplete {
+            let symptom = CaseSymptom(result)
+            let member = Member(
+                index: index,
+                result: result,
+                symptom: symptom,
+                operations: CaseOperations(result.contract)
+            )
+            if let position = positions[symptom.symptom] {
+                groups[position].members.append(member)
+            } else {
+                positions[symptom.symptom] = groups.count
+                groups.append((symptom.symptom, [member]))
+            }
+        }
+    }
+
+    /// The causes, one for each group, in the order of their first cases.
+    var causes: [FailureCause] {
+        groups.flatMap { symptom, members in
+            let membersByEvent = Self.membersByEvent(members, of: symptom)
+            if membersByEvent.count > Self.eventTypesMax {
+                return [Self.cause(symptom, members, "\(membersByEvent.count) types")]
+            }
+            return membersByEvent.map { event, members in Self.cause(symptom, members, event) }
+        }
+    }
+
+    /// Divides cases with the same symptom by the event that shows it.
+    ///
+    /// If no exchange shows the symptom, the last event of the shortest contained case counts.
+    private static func membersByEvent(_ members: [Member], of symptom: FailureSymptom) -> [(
+        event: String?, members: [Member]
+    )] {
+        guard symptom.dependsOnEvent else { return [(nil, members)] }
+        let sorted = members.sorted { $0.precedence < $1.precedence }
+        var groups: [(event: String?, members: [Member])] = []
+        for member in members {
+            let event =
+                member.symptom.exchange == nil
+                ? (sorted.first { member.operations.contains($0.operations) } ?? member).operations
+                    .lastEvent : member.symptom.event
+            if let position = groups.firstIndex(where: { $0.event == event }) {
+                groups[position].members.append(member)
+            } else {
+                groups.append((event, [member]))
+            }
+        }
+        return groups
+    }
+
+    private static func cause(
+        _ symptom: FailureSymptom,
+        _ members: [Member],
+        _ event: String?
+    ) -> FailureCause {
+        let representative = members.min { $0.precedence < $1.precedence } ?? members[0]
+        let finding = representative.result.findings.first
+        let isInconclusive = members.allSatisfy { $0.result.outcome == .inconclusive }
+        return FailureCause(
+            kind: symptom.kind(isInconclusive: isInconclusive),
+            title: title(symptom, representative, event),
+            remedy: remedy(symptom, representative),
+            caseIndices: members.map(\.index),
+            representativeIndex: representative.index,
+            finding: finding
+        )
+    }
+
+    // MARK: Texts
+
+    private static func title(
+        _ symptom: FailureSymptom,
+        _ representative: Member,
+        _ event: String?
+    ) -> String {
+        let finding = representative.result.findings.first
+        let after = event.map { " after \(eventText($0))" } ?? ""
+        let recipient = event.map { " to \(eventText($0))" } ?? ""
+        switch symptom {
+        case .backendStopped:
+            return "The backend stops: \(shortened(finding?.actual ?? ""))"
+        case .restartFailed:
+            return "The backend does not start again after a stop: "
+                + shortened(finding?.actual ?? "")
+        case .unservedCall(let call):
+            let status = representative.symptom.exchange?.response.map { " (\($0.status))" } ?? ""
+            return "The backend calls \(call.line), a route that the fake "
+                + "\(call.receiver) does not have\(status)"
+        case .unansweredCall(let call):
+            return "The backend's call \(call.line) gets no response from the fake \(call.receiver)"
+        case .setupFailed: return shortened(finding?.actual ?? "")
+        case .unexpectedStatus(let call, let status, _):
+            let response = representative.symptom.exchange?.response
+            let body = response.map { shortened(excerpt($0)) } ?? ""
+            return "\(call.line) returns \(status)\(recipient)"
+                + (body.isEmpty || (200..<300).contains(status) ? "" : ": \(body)")
+                + ((200..<300).contains(status)
+                    ? "; expected: \(finding?.expected ?? "another status")" : "")
+        case .missingResponse(let call):
+            return "\(call.line) sends no response\(recipient)"
+        case .userMissing: return "No probe knows the user\(after)"
+        case .wrongValue(let path, _, _):
+            guard let difference = finding?.firstDifference else {
+                return "\(path) is wrong\(after)"
+            }
+            return "\(path) is \(shortened(difference.actual)) instead of "
+                + "\(shortened(difference.expected))\(after)"
+        case .finding(let code, _) where code == .settleTimeoutExpired:
+            return String(code.facts.meaning.dropLast())
+        case .finding(let code, _) where code.isInconclusive:
+            return "\(code.rule): \(shortened(finding?.actual ?? ""))"
+        case .finding:
+            return
+                "\(finding?.rule ?? "")\(after): expected \(shortened(finding?.expected ?? "")), "
+                + "actual \(shortened(finding?.actual ?? ""))"
+        case .unexpectedPass: return "Cases in the list of known failures pass"
+        case .notRun(let note): return "Not run: \(note)"
+        }
+    }
+
+    private static func eventText(_ event: String) -> String {
+        if event == EventLabels.malformedBody { return event }
+        return event.hasSuffix(" types") || event == EventLabels.unknownType
+            ? "events of \(event)" : "\(event) events"
+    }
+
+    private static func shortened(_ text: String) -> String {
+        let line = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        return line.count <= titleValueLengthMax
+            ? line : line.prefix(titleValueLengthMax - 1) + "…"
+    }
+
+    private static func excerpt(_ response: HTTPMessage.Response) -> String {
+        response.isHTMLPage
+            ? "an HTML page" : String(decoding: response.body.prefix(512), as: UTF8.self)
+    }
+
+    private static func remedy(_ symptom: FailureSymptom, _ representative: Member) -> String {
+        guard let finding = representative.result.findings.first else {
+            return symptom == .unexpectedPass
+                ? "Remove these cases from the list of known failures."
+                : "Follow the reason, or declare the feature under 'features: except' in assay.yaml."
+        }
+        switch symptom {
+        case .restartFailed:
+            return "Make the start succeed with the data that a stop leaves behind, such as a lock "
+                + "file or a half-finished migration. The backend's last lines are in the report "
+                + "of the case."
+        case .unservedCall(let call):
+            let provider = ProviderTable.all[call.receiver]
+            let request = representative.symptom.exchange?.request
+            if let provider, let request, let prefix = provider.missingPathPrefix(of: request) {
+                return "The base URL of \(provider.title) in the backend lacks '\(prefix)': the "
+                    + "fake has the route \(request.method) \(prefix)\(request.path)."
+            }
+            return "Compare the path with the service's API, and the base URL in the backend with "
+                + "the one that its code expects, such as a trailing /v1. 'assay coverage' lists "
+                + "the routes of the fake."
+        case .unansweredCall:
+            return "Check the time limit of this call in the backend, and run the case again with "
+                + "--jobs 1."
+        case .unexpectedStatus(_, let status, _) where status >= 500:
+            return "Read the backend's error in its output, correct it, and answer 200 once the "
+                + "event is stored."
+        case .unexpectedStatus where finding.code != .responseStatus,
+            .missingResponse where finding.code != .noResponse:
+            return
+                (finding.isAboutResponse ? finding.remedy : FindingCode.responseStatus.facts.remedy)
+        default: return Diagnosis(finding, of: representative.result.contract).remedy
+        }
+    }
+}
+
+extension Finding {
+    fileprivate var isAboutResponse: Bool {
+        [.responseLate, .unauthenticatedAccepted, .appliedButRefused].contains(code)
+    }
+}
+
+extension FailureSymptom {
+    /// Whether cases with the symptom have different causes if they deliver different types of
+    /// events.
+    fileprivate var dependsOnEvent: Bool {
+        switch self {
+        case .unexpectedStatus, .missingResponse, .userMissing, .wrongValue, .finding: true
+        case .backendStopped, .restartFailed, .unservedCall, .unansweredCall, .setupFailed,
+            .unexpectedPass, .notRun:
+            false
+        }
+    }
+
+    fileprivate func kind(isInconclusive: Bool) -> FailureCause.Kind {
+        switch self {
+        case .backendStopped: .backendStopped
+        case .restartFailed: .restartFailed
+        case .unservedCall: .unservedCall
+        case .unansweredCall: .unansweredCall
+        case .setupFailed: .setupFailed
+        case .unexpectedStatus: .unexpectedStatus
+        case .missingResponse: .missingResponse
+        case .userMissing: .userMissing
+        case .wrongValue: .wrongValue
+        case .finding: isInconclusive ? .inconclusive : .unmetRequirement
+        case .unexpectedPass: .unexpectedPass
+        case .notRun: .notRun
+        }
+    }
+}
