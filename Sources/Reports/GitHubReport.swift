@@ -72,7 +72,7 @@ package enum GitHubReport {
         var text = report.skipReasons.map {
             command("error", [("title", "Assay stopped before the first case")], $0)
         }.joined()
-        let reportedCases = report.skipReasons.isEmpty ? sortedForAnnotations(report.cases) : []
+        let reportedCases = report.skipReasons.isEmpty ? sortedForAnnotations(report) : []
         for result in reportedCases.prefix(annotationCountMax) {
             text += annotation(result, repositoryFiles)
         }
@@ -81,31 +81,34 @@ package enum GitHubReport {
         let counts = CaseOutcome.allCases.filter { report.count($0) > 0 }
             .map { $0.words(count: report.count($0)) }.joined(separator: ", ")
         let restCount = reportedCases.count - annotationCountMax
+        let causes = FailureCauses(report.value)
         text += command(
             annotationLevel,
             [("title", "Assay")],
             "\(counts); clauses proven \(scorecard.count(.proven)) of \(scorecard.clauses.count)"
                 + (scorecard.grade.map { "; grade \($0.rawValue)" } ?? "")
+                + (causes.all.first.map { cause in
+                    "; fix this first, \(causes.share(of: cause)): \(cause.title)"
+                } ?? "")
                 + (restCount > 0
                     ? "; \(restCount) more case\(restCount == 1 ? "" : "s") in the log" : "")
         )
         return text
     }
 
-    /// Returns the cases in the order in which they are annotated: failures first, and one case of
-    /// each clause before a second case of any clause.
-    private static func sortedForAnnotations(_ cases: [Redacted<CaseResult>]) -> [Redacted<
+    /// Returns the cases in the order in which they are annotated: the representative case of each
+    /// cause, then the remarks, then the other cases.
+    private static func sortedForAnnotations(_ report: Redacted<RunReport>) -> [Redacted<
         CaseResult
     >] {
-        let reportedCases = cases.filter { $0.isReported && $0.outcome != .knownFailure }
-        var reportedClauses: Set<String> = []
-        let isFirstOfClause = reportedCases.map {
-            reportedClauses.insert("\($0.outcome.rank) \($0.contract.clause)").inserted
+        let causes = FailureCauses(report.value).all
+        let representatives = causes.map(\.representativeIndex)
+        let results = report.cases
+        let remarks = results.indices.filter { results[$0].outcome == .remark }
+        let others = causes.flatMap { cause in
+            cause.caseIndices.filter { $0 != cause.representativeIndex }
         }
-        func place(_ index: Int) -> (Int, Int, Int) {
-            (reportedCases[index].outcome.rank, isFirstOfClause[index] ? 0 : 1, index)
-        }
-        return reportedCases.indices.sorted { place($0) < place($1) }.map { reportedCases[$0] }
+        return (representatives + remarks + others).map { results[$0] }
     }
 
     private static func annotation(

@@ -46,8 +46,23 @@ package enum JSONReport {
         )
         if !report.skipReasons.isEmpty { root["stopped"] = .strings(report.skipReasons) }
         root["notes"] = .strings(report.notesWithKillSummary)
+        let caseIDs = report.cases.map(\.contract.caseID)
+        root["causes"] = .array(FailureCauses(report.value).all.map { json($0, caseIDs) })
         root["cases"] = .array(report.cases.map { json($0, replay) })
         return JSONValue.object(root).printedText + "\n"
+    }
+
+    private static func json(_ cause: FailureCause, _ caseIDs: [String]) -> JSONValue {
+        var fields: JSONObject = [
+            "kind": .string(cause.kind.rawValue),
+            "title": .string(cause.title),
+            "remedy": .string(cause.remedy),
+            "count": .integer(Int64(cause.caseCount)),
+            "first": .string(caseIDs[cause.representativeIndex]),
+            "cases": .strings(cause.caseIndices.map { caseIDs[$0] }),
+        ]
+        if let finding = cause.finding { fields["code"] = .string(finding.code.rawValue) }
+        return .object(fields)
     }
 
     private static func json(_ result: Redacted<CaseResult>, _ replay: Redacted<ReplayCommand>?)

@@ -22,17 +22,30 @@ package enum JUnitReport {
         replay: Redacted<ReplayCommand>? = nil
     ) -> String {
         let allCases: [Redacted<CaseResult>] = report.cases
-        let casesByFolder = Dictionary(grouping: allCases, by: { folder($0.contract.id) })
-            .sorted { $0.key < $1.key }
+        let causes = FailureCauses(report.value)
+        let causesByIndex = causes.causesByCaseIndex
+        let casesByFolder = Dictionary(
+            grouping: allCases.enumerated(),
+            by: { folder($0.element.contract.id) }
+        )
+        .sorted { $0.key < $1.key }
         var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
         text +=
             "<testsuites name=\"assay\" \(countAttributes(allCases, withSkipped: false)) time=\"\(secondsText(report.seconds))\">\n"
         for (folder, cases) in casesByFolder {
-            let seconds = cases.reduce(0) { $0 + $1.seconds }
-            text += "  <testsuite name=\"\(escaped(folder))\" \(countAttributes(cases)) "
+            let seconds = cases.reduce(0) { $0 + $1.element.seconds }
+            text +=
+                "  <testsuite name=\"\(escaped(folder))\" \(countAttributes(cases.map(\.element))) "
             text +=
                 "timestamp=\"\(report.began.description.dropLast())\" time=\"\(secondsText(seconds))\">\n"
-            for result in cases { text += testCase(result, folder, replay) }
+            for (index, result) in cases {
+                text += testCase(
+                    result,
+                    folder,
+                    causesByIndex[index].map(causes.sentence(about:)),
+                    replay
+                )
+            }
             text += "  </testsuite>\n"
         }
         return text + "</testsuites>\n"
@@ -55,6 +68,7 @@ package enum JUnitReport {
     private static func testCase(
         _ result: Redacted<CaseResult>,
         _ folder: String,
+        _ cause: String?,
         _ replay: Redacted<ReplayCommand>?
     ) -> String {
         let name = result.contract.caseID.dropFirst(folder.isEmpty ? 0 : folder.count + 1)
@@ -71,6 +85,7 @@ package enum JUnitReport {
                 "\($0.code.rawValue) \($0.rule)\nexpected: \($0.expected)\nactual: \($0.actual)\n"
                     + "remedy: \(Diagnosis($0, of: result.contract).remedy)"
             }.joined(separator: "\n\n")
+                + (cause.map { "\n\n\($0)" } ?? "")
                 + (replay.map {
                     "\n\nreplay: "
                         + $0.value.text(result.replayedCaseIDs ?? [result.contract.caseID])

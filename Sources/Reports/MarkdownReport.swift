@@ -5,9 +5,9 @@ package import Redaction
 /// Renders the summary of a run that a CI service shows on the page of a job, such as GitHub's step
 /// summary.
 ///
-/// It contains counts, clauses, finding codes, and the command that repeats the run.
+/// It contains counts, causes, clauses, finding codes, and the command that repeats the run.
 package enum MarkdownReport {
-    private static let groupCountMax = 12
+    private static let causeCountMax = 12
 
     /// Renders the Markdown summary of a run.
     ///
@@ -34,27 +34,36 @@ package enum MarkdownReport {
         text += "**clauses proven** \(scorecard.count(.proven)) of \(scorecard.clauses.count)"
         text +=
             " · seed \(escapedText(report.seed)) · suite \(escapedText(String(report.suite.prefix(19))))\n\n"
-        let groups = FindingGroup.groups(report.cases.filter(\.isReported))
-        if !groups.isEmpty {
-            text += "| finding | result | cases | clauses | first |\n"
-            text += "| --- | --- | ---: | --- | --- |\n"
-            for group in groups.prefix(groupCountMax) {
-                let first = group.cases.first?.result.contract.caseID ?? ""
-                text +=
-                    "| \(group.code.rawValue) \(escapedText(group.code.rule)) | \(group.outcome.words)"
-                text +=
-                    " | \(group.cases.count) | \(escapedText(group.clauses.joined(separator: " ")))"
-                text += " | \(code(first)) |\n"
-            }
-            let restCount = groups.count - groupCountMax
-            if restCount > 0 {
-                text += "\n\(restCount) more kind\(restCount == 1 ? "" : "s") of findings.\n"
-            }
-            text += "\n"
-        }
+        text += causeTable(report)
         let notes = report.notesWithKillSummary.map { "- \(escapedText($0))\n" }
         if !notes.isEmpty { text += notes.joined() + "\n" }
         return text + replaySection(replay.value.text([]))
+    }
+
+    /// Returns the table of causes, the cause to fix first at the top; empty for a run without any.
+    private static func causeTable(_ report: Redacted<RunReport>) -> String {
+        let causes = FailureCauses(report.value)
+        guard let first = causes.all.first else { return "" }
+        let results = report.cases
+        var text = "**Fix this first**, \(causes.share(of: first)): \(escapedText(first.title))\\\n"
+        text += "\(escapedText(first.remedy))\n\n"
+        text += "| cause | finding | cases | clauses | first |\n"
+        text += "| --- | --- | ---: | --- | --- |\n"
+        for cause in causes.all.prefix(causeCountMax) {
+            let cases = cause.caseIndices.map { results[$0] }
+            let clauses = Set(cases.map(\.contract.clause)).sorted().joined(separator: " ")
+            let representative = results[cause.representativeIndex]
+            let finding =
+                cause.finding.map { "\($0.code.rawValue) \($0.rule)" }
+                ?? representative.outcome.words
+            text += "| \(escapedText(cause.title)) | \(escapedText(finding)) | \(cause.caseCount)"
+            text += " | \(escapedText(clauses)) | \(code(representative.contract.caseID)) |\n"
+        }
+        let restCount = causes.all.count - causeCountMax
+        if restCount > 0 {
+            text += "\n\(restCount) more cause\(restCount == 1 ? "" : "s").\n"
+        }
+        return text + "\n"
     }
 
     private static func replaySection(_ command: String) -> String {

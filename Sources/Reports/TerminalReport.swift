@@ -3,10 +3,9 @@ package import Judging
 package import Redaction
 internal import Values
 
-/// Renders the report of a run for the terminal: one block for every case that needs attention,
-/// then the summary.
+/// Renders the report of a run for the terminal: one block for every cause, then the summary.
 package struct TerminalReport: Sendable {
-    private let style: TerminalStyle
+    let style: TerminalStyle
     /// The command that repeats the run, without `--only`.
     private let replay: Redacted<ReplayCommand>
 
@@ -24,63 +23,12 @@ package struct TerminalReport: Sendable {
         self.stop = stop
     }
 
-    /// Returns a block of lines for every case that needs attention.
-    ///
-    /// Cases with the same cause share one block, which lists their IDs.
-    ///
-    /// - Parameters:
-    ///   - report: The report of the run.
-    ///   - fullCaseMax: The maximum number of cases that are shown in full, beginning with the cases
-    ///     that lead the most other cases. Every other case gets one line.
-    /// - Returns: The blocks in the order of the suite, followed by the single lines.
-    package func blocks(_ report: Redacted<RunReport>, fullCaseMax: Int = .max) -> [String] {
-        // If the run stopped before the first case, only the summary lists the reasons.
-        guard report.skipReasons.isEmpty else { return [] }
-        let all = report.cases.filter { !block($0).isEmpty }
-        guard all.count > fullCaseMax else { return caseLines(all) }
-        let fullCaseIDs = Set(worstCaseIDs(all, fullCaseMax))
-        let shown = all.filter { fullCaseIDs.contains($0.contract.caseID) }
-        let shortenedCases = all.filter { !fullCaseIDs.contains($0.contract.caseID) }
-        let hint =
-            "         \(shortenedCases.count) more case\(shortenedCases.count == 1 ? "" : "s") listed above; "
-            + "--verbose shows all in full, --only ID shows one\n\n"
-        return caseLines(shown) + [shortenedCases.map(line).joined() + hint]
-    }
-
-    /// Returns the IDs of the most informative cases.
-    ///
-    /// Failures come before inconclusive cases, and cases that lead other cases come first.
-    private func worstCaseIDs(_ results: [Redacted<CaseResult>], _ count: Int) -> [String] {
-        let leadingCases = LeadingCases(Self.reportedIndividually(results))
-        let followerCounts = Dictionary(
-            uniqueKeysWithValues: leadingCases.all.map { ($0.caseID, $0.count) }
-        )
-        func rank(_ result: Redacted<CaseResult>) -> (Int, Int, Int) {
-            let id = result.contract.caseID
-            return (
-                result.outcome.rank, leadingCases[id] == nil ? 0 : 1, -(followerCounts[id] ?? 0)
-            )
-        }
-        // One case of each clause comes before a second case of any clause.
-        var seenClauses: Set<String> = []
-        let sorted = results.enumerated().sorted {
-            let (left, right) = (rank($0.element), rank($1.element))
-            return left == right ? $0.offset < $1.offset : left < right
-        }.map(\.element)
-        let first = sorted.filter { seenClauses.insert($0.contract.clause).inserted }
-        let firstIDs = Set(first.map(\.contract.caseID))
-        let orderedResults = first + sorted.filter { !firstIDs.contains($0.contract.caseID) }
-        return orderedResults.sorted { rank($0).0 < rank($1).0 }.prefix(count).map(
-            \.contract.caseID
-        )
-    }
-
     /// The minimum width of the case ID in a one-line case, in characters, even if the clause is
     /// long.
     private static let nameWidthMin = 12
 
     /// Returns a case as one line: result, finding code, clause and case ID.
-    private func line(_ result: Redacted<CaseResult>) -> String {
+    func line(_ result: Redacted<CaseResult>) -> String {
         let (word, applyColor): (String, (String) -> String) =
             switch result.outcome {
             case .remark: ("REMARK", style.yellow)
@@ -99,58 +47,6 @@ package struct TerminalReport: Sendable {
         return "\(applyColor(word))\(padding)\(code) \(clause)  \(name)\n"
     }
 
-    private func caseLines(_ results: [Redacted<CaseResult>]) -> [String] {
-        let resultsBySetupFailure = Dictionary(grouping: results) { SharedSetupFailure($0) }
-        let leadingCases = LeadingCases(Self.reportedIndividually(results))
-        return results.compactMap { result in
-            guard let cause = SharedSetupFailure(result), let all = resultsBySetupFailure[cause],
-                all.count > 1
-            else {
-                let leadingCaseID = leadingCases[result.contract.caseID]
-                return (leadingCaseID.map { followerBlock(result, of: $0) } ?? block(result)) + "\n"
-            }
-            guard all[0].contract.caseID == result.contract.caseID else { return nil }
-            return block(result) + sameCauseLine(all.dropFirst().map(\.contract.caseID)) + "\n"
-        }
-    }
-
-    /// Returns the cases whose cause no other case shares.
-    private static func reportedIndividually(_ results: [Redacted<CaseResult>]) -> [Redacted<
-        CaseResult
-    >] {
-        var counts: [SharedSetupFailure: Int] = [:]
-        for case let cause? in results.lazy.map({ SharedSetupFailure($0) }) {
-            counts[cause, default: 0] += 1
-        }
-        return results.filter { result in SharedSetupFailure(result).map { counts[$0] == 1 } ?? true
-        }
-    }
-
-    /// Returns the short block of a case that fails in the same way as a shorter case, with a
-    /// reference to the shorter case.
-    private func followerBlock(_ result: Redacted<CaseResult>, of leadingCaseID: String) -> String {
-        guard let first = result.findings.first else { return block(result) }
-        return headline(style.red("FAIL"), result, "\(first.code.rawValue) \(first.rule)")
-            + lines("expected", first.expected, 12) + lines("actual", first.actual, 12)
-            + lines("see", "\(leadingCaseID), a shorter case that fails in the same way", 12)
-            + replayLine(result)
-    }
-
-    private static let namedCaseMax = 12
-
-    /// Returns the line that lists the IDs of the other cases with the same cause.
-    private func sameCauseLine(_ caseIDs: [String]) -> String {
-        let shown = caseIDs.prefix(Self.namedCaseMax).joined(separator: ", ")
-        let more = caseIDs.count - Self.namedCaseMax
-        return lines(
-            "also",
-            "\(caseIDs.count) more case\(caseIDs.count == 1 ? "" : "s") with the same cause: "
-                + "\(shown)"
-                + (more > 0 ? " and \(more) more" : ""),
-            12
-        )
-    }
-
     /// Returns the block of lines for one case; an empty string for a case that needs no attention.
     package func block(_ result: Redacted<CaseResult>) -> String {
         switch result.outcome {
@@ -167,8 +63,7 @@ package struct TerminalReport: Sendable {
         }
     }
 
-    private func headline(_ label: String, _ result: Redacted<CaseResult>, _ code: String) -> String
-    {
+    func headline(_ label: String, _ result: Redacted<CaseResult>, _ code: String) -> String {
         let headlineDetails = [
             code, result.contract.clause, result.contract.level.rawValue.uppercased(),
         ]
@@ -178,7 +73,7 @@ package struct TerminalReport: Sendable {
     }
 
     /// Returns text wrapped to the width of the terminal and indented, with terminal codes escaped.
-    private func indented(_ text: String, _ indent: Int) -> String {
+    func indented(_ text: String, _ indent: Int) -> String {
         text.printableLines.wrapped(style.width - indent)
             .map { String(repeating: " ", count: indent) + $0 + "\n" }.joined()
     }
@@ -236,12 +131,12 @@ package struct TerminalReport: Sendable {
         return text
     }
 
-    private func replayLine(_ result: Redacted<CaseResult>) -> String {
+    func replayLine(_ result: Redacted<CaseResult>) -> String {
         let command = replay.value.text(result.replayedCaseIDs ?? [result.contract.caseID])
         return "  replay    \(command.printable)\n"
     }
 
-    private func lines(_ label: String, _ text: String, _ indent: Int) -> String {
+    func lines(_ label: String, _ text: String, _ indent: Int) -> String {
         let wrapped = text.printableLines.wrapped(style.width - indent)
         return wrapped.enumerated().map { index, line in
             let start = index == 0 ? "  " + label : ""
@@ -257,8 +152,6 @@ package struct TerminalReport: Sendable {
             + indented("suite \(report.suite.prefix(19)) · seed \(report.seed)", 9)
     }
 
-    private static let namedLeaderMax = 5
-
     /// Returns the summary of a run: numbers of cases, clauses, values that were not compared, and
     /// the seed.
     package func summary(_ report: Redacted<RunReport>) -> String {
@@ -267,7 +160,7 @@ package struct TerminalReport: Sendable {
         return "\(style.bold("summary"))  \(report.cases.count) case"
             + "\(report.cases.count == 1 ? "" : "s") in "
             + "\(seconds / 100).\(seconds % 100 < 10 ? "0" : "")\(seconds % 100) s\n"
-            + outcomeCounts(report) + backendTime(report) + leadingCases(report)
+            + outcomeCounts(report) + backendTime(report) + causes(of: report)
             + clauses(report) + casesNotRun(report) + volatilePaths(report)
             + report.notesWithKillSummary.map { indented($0, 9) }.joined() + ending(report)
             + indented("suite \(report.suite.prefix(19)) · seed \(report.seed)", 9)
@@ -307,17 +200,6 @@ package struct TerminalReport: Sendable {
             ? "         the backend was handling requests for \(backendTimeText) of that time\n"
             : "         \(report.backendCount) backends were handling requests for \(backendTimeText) in "
                 + "total\n"
-    }
-
-    private func leadingCases(_ report: Redacted<RunReport>) -> String {
-        let leadingCases = LeadingCases(Self.reportedIndividually(report.cases)).all
-        return leadingCases.prefix(Self.namedLeaderMax).map { caseID, count in
-            let cases = "\(count) more case\(count == 1 ? "" : "s")"
-            return indented(
-                "start with \(caseID): \(cases) containing the same steps failed in the same way",
-                9
-            )
-        }.joined()
     }
 
     private func clauses(_ report: Redacted<RunReport>) -> String {

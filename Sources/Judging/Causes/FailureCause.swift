@@ -107,6 +107,13 @@ package struct FailureCauses: Hashable, Sendable {
         "\(cause.caseCount) of \(caseCount) case\(caseCount == 1 ? "" : "s")"
     }
 
+    /// Returns a sentence with the position, the share and the title of a cause, such as `cause 1 of
+    /// 3 (103 of 235 cases): …`.
+    package func sentence(about cause: FailureCause) -> String {
+        let number = (all.firstIndex(of: cause) ?? 0) + 1
+        return "cause \(number) of \(all.count) (\(share(of: cause))): \(cause.title)"
+    }
+
     /// The causes by the indices of their cases in `RunReport.cases`.
     package var causesByCaseIndex: [Int: FailureCause] {
         var causes: [Int: FailureCause] = [:]

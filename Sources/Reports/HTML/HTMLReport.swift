@@ -52,8 +52,14 @@ package enum HTMLReport {
             "\(clauses.joined(separator: " ")) not proven: \(line)"
         }
         body += listSection("Notes", unobservedChecks + report.notesWithKillSummary)
-        let reportedCases = report.skipReasons.isEmpty ? report.cases.filter(\.isReported) : []
-        body += HTMLFindingGroups.section(reportedCases)
+        let indexedCases =
+            report.skipReasons.isEmpty
+            ? report.cases.enumerated().filter(\.element.isReported) : []
+        let reportedCases = indexedCases.map(\.element)
+        let blockNumbers = Dictionary(
+            uniqueKeysWithValues: indexedCases.enumerated().map { ($0.element.offset, $0.offset) }
+        )
+        body += HTMLCauses.section(report, blockNumbers: blockNumbers)
         if !reportedCases.isEmpty {
             body += "<section><h2>Cases that need attention</h2>\n"
             for (number, result) in reportedCases.enumerated() {
