@@ -33,7 +33,8 @@ struct Assay: AsyncParsableCommand {
             ResendCommand.self, ListCommand.self, ExplainCommand.self, LintCommand.self,
             MutantsCommand.self, BackendCommand.self, DoctorCommand.self, JudgeCommand.self,
             MergeCommand.self, RecordCommand.self, DistillCommand.self, ReviewCommand.self,
-            ImportCommand.self, ExportCommand.self, ExploreCommand.self,
+            ImportCommand.self, ExportCommand.self, ExploreCommand.self, MCPCommand.self,
+            SkillCommand.self,
         ]
     )
 }

@@ -331,7 +331,7 @@ extension Setting {
     /// Environment variables that Assay sets for the programs that it starts.
     private static let otherVariables = [
         "ASSAY_PROCESS", "ASSAY_AUTHORITY", EgressHook.addressVariable,
-        EgressHook.allowedHostsVariable,
+        EgressHook.allowedHostsVariable, RunProgress.intervalVariable,
     ]
 
     /// Returns warnings about environment variables that look like misspelled settings.

@@ -17,7 +17,10 @@ final class RunProgress: Sendable {
     }
 
     /// The time between progress lines when standard error is not a terminal.
-    private static let progressPrintInterval: Duration = .seconds(10)
+    private static let progressPrintInterval: Duration =
+        Setting.environment[intervalVariable].flatMap(Int.init).map { .seconds($0) } ?? .seconds(10)
+    /// The variable with which `assay mcp` sets the time between progress lines, in seconds.
+    static let intervalVariable = "ASSAY_PROGRESS_INTERVAL"
 
     private let isTerminalInteractive: Bool
     private let label: String
@@ -75,5 +78,25 @@ final class RunProgress: Sendable {
             return state.isProgressLineShown
         }
         if isTerminalInteractive, wasProgressLineShown { Terminal.error("\r\u{1b}[K") }
+    }
+}
+
+/// A progress line of a run without a terminal, such as `assay: 12/608  1 failed  billing/refund`.
+struct ProgressLine {
+    let finishedCount: Int64
+    let totalCount: Int64
+    /// The line without the name of the program.
+    let text: String
+
+    /// Reads a line of standard error; nil for a line that is not progress.
+    init?(parsing line: String) {
+        guard
+            let match = line.firstMatch(
+                of: /^assay: ((?:\w+ )?([0-9]{1,9})\/([0-9]{1,9})(?: .*)?)$/
+            ),
+            let finishedCount = Int64(match.output.2), let totalCount = Int64(match.output.3)
+        else { return nil }
+        (self.finishedCount, self.totalCount) = (finishedCount, totalCount)
+        text = String(match.output.1)
     }
 }
