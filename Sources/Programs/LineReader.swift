@@ -60,6 +60,7 @@ package enum LineReader {
     /// - Parameters:
     ///   - descriptor: A pipe, a file or a terminal.
     ///   - lengthMax: The largest length of a line in bytes.
+    /// - Returns: The lines, until the end of the descriptor.
     package static func lines(
         of descriptor: Int32,
         lengthMax: Int = .max

@@ -106,10 +106,7 @@ struct MCPTool: Sendable {
                 "required": .strings(required),
                 "additionalProperties": false,
             ],
-            "annotations": [
-                "readOnlyHint": .bool(name == "explain"), "destructiveHint": false,
-                "openWorldHint": false,
-            ],
+            "annotations": ["readOnlyHint": .bool(name == "explain"), "openWorldHint": false],
         ]
     }
 
@@ -118,6 +115,7 @@ struct MCPTool: Sendable {
     /// - Parameters:
     ///   - arguments: The arguments of the call, by the names of the options.
     ///   - folder: The folder in which files may be written.
+    /// - Returns: The words after the name of the program.
     /// - Throws: `ArgumentError` for an unknown option, a value of a wrong type or a path outside
     ///   the folder.
     func words(_ arguments: JSONObject, in folder: WritableFolder) throws(ArgumentError) -> [String]

@@ -25,6 +25,7 @@ enum ToolProcess {
     ///   - words: The arguments of the command.
     ///   - folder: The working folder.
     ///   - onLine: Receives every line of standard error, as soon as it is printed.
+    /// - Returns: The output of the command, or the reason why it could not be started.
     static func run(
         _ words: [String],
         in folder: String,

@@ -20,8 +20,7 @@ struct WritableFolder: Sendable {
 
     /// Returns whether a path is inside the folder, after every symbolic link was followed.
     ///
-    /// - Parameter path: A path that is absolute or relative to the folder; the file need not
-    ///   exist.
+    /// The path is absolute or relative to the folder, and its file need not exist.
     func contains(_ path: String) -> Bool {
         var resolved = path.hasPrefix("/") ? "/" : self.path
         for name in path.split(separator: "/") where name != "." {
