@@ -128,7 +128,8 @@ package final class FakeServer: Sendable {
             }
             return .completeResponse(response ?? HTTPMessage.Response(404))
         }
-        let reply = Self.reply(to: request, party, fakes)
+        let exchange = exchange(of: request, party, fakes)
+        let reply = exchange.reply
         switch reply.sendMode {
         case .answer: return .completeResponse(reply.response)
         case .truncatedResponse: return .truncatedResponse(reply.response)
@@ -136,6 +137,7 @@ package final class FakeServer: Sendable {
         case .never:
             return .held {
                 await fakes.waitUntilReleased(reply.namespace)
+                fakes.journal.complete(exchange.number, noResponse)
             }
         case .hangThenReset(let milliseconds):
             return .deferred {
@@ -158,6 +160,23 @@ package final class FakeServer: Sendable {
         _ party: Exchange.Party,
         _ fakes: FakeRegistry
     ) -> Reply {
+        exchange(of: request, party, fakes).reply
+    }
+
+    /// The outcome of a request that gets no response because of a planned fault.
+    private static let noResponse = Exchange.Outcome.failed(
+        .timedOut,
+        "no response (planned fault)"
+    )
+
+    /// Processes a request, and returns the reply and the number of the exchange in the journal.
+    ///
+    /// The exchange of a request without a response stays open in the journal.
+    private static func exchange(
+        of request: HTTPMessage.Request,
+        _ party: Exchange.Party,
+        _ fakes: FakeRegistry
+    ) -> (reply: Reply, number: Int) {
         let invoked = fakes.journal.elapsedMicroseconds
         var request = request
         request.readBody()
@@ -170,7 +189,7 @@ package final class FakeServer: Sendable {
                     ? .failed(.closed, "connection reset (planned fault)")
                     : .answerLost(reply.response)
             case .hangThenReset: .failed(.closed, "connection reset after a wait (planned fault)")
-            case .never: .failed(.timedOut, "no response (planned fault)")
+            case .never: noResponse
             }
         var exchange = Exchange(
             from: fakes.providers[party]?.caller(request) ?? .backend,
@@ -182,7 +201,11 @@ package final class FakeServer: Sendable {
         )
         exchange.outcome = outcome
         exchange.effects = reply.effects
-        fakes.journal.write(exchange, invoked: invoked)
-        return reply
+        let number = fakes.journal.write(
+            exchange,
+            invoked: invoked,
+            staysOpen: reply.sendMode == .never
+        )
+        return (reply, number)
     }
 }

@@ -151,24 +151,32 @@ package final class LiveJournal: Sendable {
     /// Writes the request and the response of an exchange that has already ended.
     ///
     /// `invoked` is the start time of the exchange, in microseconds since the journal was created.
-    package func write(_ exchange: Exchange, invoked: Int64) {
+    ///
+    /// An exchange that gets no response may stay open until `complete`.
+    ///
+    /// - Returns: The number of the exchange.
+    @discardableResult
+    package func write(_ exchange: Exchange, invoked: Int64, staysOpen: Bool = false) -> Int {
         var exchange = exchange
         exchange.invoked = invoked
-        exchange.completed = elapsedMicroseconds
+        exchange.completed = staysOpen ? nil : elapsedMicroseconds
         let entry = Journal.Entry(exchange)
         let sequence = storedJournal.withLock { $0.append(entry) }
         if let tap = currentObserver {
             exchange.sequence = sequence
             tap.began(exchange)
-            tap.completed(
-                sequence,
-                exchange.outcome,
-                exchange.effects,
-                namespace: exchange.namespace,
-                at: exchange.completed ?? invoked
-            )
+            if let completed = exchange.completed {
+                tap.completed(
+                    sequence,
+                    exchange.outcome,
+                    exchange.effects,
+                    namespace: exchange.namespace,
+                    at: completed
+                )
+            }
         }
         notifyFollowers(sequence)
+        return sequence
     }
 
     private func notifyFollowers(_ sequence: Int) {

@@ -143,7 +143,7 @@ extension Judge {
                 return switch finding.code {
                 case .effectMissing, .wrongEffectCount, .stateDiffers, .wrongStateValue,
                     .userMissing,
-                    .idempotencyKeyChanged, .effectContentDiffers, .commandMissing, .identitySplit,
+                    .idempotencyKeyChanged, .effectContentDiffers, .effectHeldUp, .commandMissing, .identitySplit,
                     .registrationLost,
                     .startTooSlow, .wrongUser, .screenDiffers, .personalDataKept,
                     // The backend may not have written the missing field yet.

@@ -63,7 +63,7 @@ extension Judge {
         switch finding.code {
         case .unexpectedEffect, .unstableState: return .baseline
         case .effectDiffers, .responseLate, .noResponse: return .deadline
-        case .effectMissing, .wrongEffectCount, .effectContentDiffers, .stateDiffers,
+        case .effectMissing, .wrongEffectCount, .effectContentDiffers, .effectHeldUp, .stateDiffers,
             .wrongStateValue,
             .userMissing,
             .idempotencyKeyChanged, .identitySplit, .personalDataKept,

@@ -175,8 +175,13 @@ struct FakeServerTests {
             for await _ in numbers { break }
             // The call waits for its release a moment after it is in the journal.
             while !fakes.hasHeldCalls("run") { await Task.yield() }
+            func endOfCall() -> Int64? {
+                fakes.journal.read { $0.exchanges(in: "run") }.first?.completed
+            }
+            #expect(endOfCall() == nil)
             fakes.settle(namespace: "run")
             let outcome = await held.value
+            while endOfCall() == nil { await Task.yield() }
             guard case .failed(.closed, _) = outcome else {
                 Issue.record("\(outcome)")
                 return

@@ -248,6 +248,11 @@ extension FindingExample {
                 [EvidenceBuilder.delivery(), EvidenceBuilder.attempt(404)]
             ).evidence
         },
+        FindingExample(.effectHeldUp, "a call without a response delays another push") {
+            heldUp(isPushed: false)
+        } right: {
+            heldUp(isPushed: true)
+        },
         FindingExample(.effectContentDiffers, "a push that says something else") {
             pushed(1, text: "Hello") { $0.effects = [expectedContent("Welcome")] }
         } right: {
@@ -262,6 +267,22 @@ extension FindingExample {
     ) -> CaseEvidence {
         let pushes = (0..<count).map { _ in EvidenceBuilder.push(to: ada, text) }
         return EvidenceBuilder.bought(expect, [EvidenceBuilder.delivery()] + pushes).evidence
+    }
+
+    private static func heldUp(isPushed: Bool) -> CaseEvidence {
+        var call = EvidenceBuilder.attempt(200)
+        call.outcome = .failed(.timedOut, "no response")
+        call.effects = []
+        call.completed = nil
+        let push = EvidenceBuilder.push(to: "assay-namespace-0-bob")
+        return EvidenceBuilder.bought(
+            {
+                $0.effects = [
+                    SampleContract.effect(user: "bob") { $0.userWithHangingCall = "ada" }
+                ]
+            },
+            [EvidenceBuilder.delivery(), call] + (isPushed ? [push] : [])
+        ).evidence
     }
 
     private static func expectedContent(_ text: String) -> EffectExpectation {

@@ -108,6 +108,7 @@ package struct Contract: Hashable, Codable, Sendable {
             if let user = effect.user { addUser(user) }
             if let user = effect.userWithOtherContent { addUser(user) }
             if let user = effect.userWithSameAddedCount { addUser(user) }
+            if let user = effect.userWithHangingCall { addUser(user) }
         }
         for expected in expectation.calls { addUser(expected.user) }
         return userNames

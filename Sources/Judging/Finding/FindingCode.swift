@@ -19,6 +19,7 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
     case retriedTooEarly = "E209"
     case providerCallRefused = "E210"
     case effectContentDiffers = "E211"
+    case effectHeldUp = "E212"
     case stateDiffers = "E301"
     case wrongStateValue = "E302"
     case userMissing = "E303"

@@ -111,6 +111,17 @@ extension FindingCode {
                 "If the change is intended, update the recording: 'assay verify --update', then "
                     + "'assay review'."
             )
+        case .effectHeldUp:
+            FindingFacts(
+                "effect-held-up",
+                "An effect for one user, such as a push, waited for a call for another user that "
+                    + "got no response.",
+                "One worker sends all messages one after the other, and waits for each response. "
+                    + "A provider that does not respond to one call delays the messages of all "
+                    + "users.",
+                "Send several messages at the same time, or end a call without a response after a "
+                    + "few seconds."
+            )
         case .contractExpired:
             FindingFacts(
                 "expired",

@@ -11,7 +11,7 @@ package struct EffectRule: Rule {
         // judged by another rule.
         return evidence.expectation.effects.filter {
             ($0.countMin > 0 || $0.countMax != nil || $0.requiresSameIdempotencyKey
-                || $0.idempotencyKeyCount != nil)
+                || $0.idempotencyKeyCount != nil || $0.userWithHangingCall != nil)
                 && $0.expectedContent == nil
         }.flatMap { findings($0, in: evidence) }
             + evidence.expectation.effects.compactMap { addedEffectFinding($0, in: evidence) }
@@ -62,6 +62,7 @@ package struct EffectRule: Rule {
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
     ) -> [Finding] {
+        if let finding = HeldUpEffect.finding(expected, in: evidence) { return [finding] }
         let record = evidence.subject
         let ids = expected.user.map(record.namespace.ids(of:))
         let matchingEffects = record.effects.filter { effect, _ in

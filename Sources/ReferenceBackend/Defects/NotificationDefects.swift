@@ -227,6 +227,26 @@ extension Defect {
             }
         },
         Defect(
+            "one-push-at-a-time",
+            "a push waits until OneSignal has responded to the push before it, for up to 30 s",
+            breaks: "S-06"
+        ) {
+            let correctRule = $0.outbox.sendOnce
+            let lastAttempt = NIOLockedValueBox<Task<Outbox.Result, Never>?>(nil)
+            $0.outbox.sendOnce = { outbox, message, _ in
+                let attempt = lastAttempt.withLockedValue { lastAttempt in
+                    let previousAttempt = lastAttempt
+                    let attempt = Task {
+                        _ = await previousAttempt?.value
+                        return await correctRule(outbox, message, .seconds(30))
+                    }
+                    lastAttempt = attempt
+                    return attempt
+                }
+                return await attempt.value
+            }
+        },
+        Defect(
             "overwrites-tags",
             "the backend overwrites the OneSignal tags that RevenueCat maintains",
             breaks: "O-05"

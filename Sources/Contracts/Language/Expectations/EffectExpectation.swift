@@ -32,6 +32,9 @@ package struct EffectExpectation: Hashable, Codable, Sendable {
     /// Another user, for which the steps must cause as many additional effects as for `user`; nil:
     /// not checked.
     package var userWithSameAddedCount: String?
+    /// Another user, for whom the effect must not have to wait while a call for this user gets no
+    /// response; nil: not checked.
+    package var userWithHangingCall: String?
     /// The maximum number of calls to the provider for the effect, whether accepted or not; nil:
     /// not checked.
     package var attemptsMax: Int?
@@ -105,6 +108,7 @@ extension EffectExpectation {
             attemptFields
             Field<EffectExpectation>.count
         }
+        .companionKeys("independent-of", ["to"])
         .alternativeKeys(
             providers.count > 1 ? providers.map(\.party.description) : [],
             example: providers.first.map { "\($0.party): \($0.effects.first?.name ?? "")" } ?? ""
@@ -168,6 +172,13 @@ extension EffectExpectation {
             \.attemptsMax,
             CountBounds.maximum(0...1000),
             "The maximum number of calls to the provider for the effect, whether accepted or not."
+        )
+        Field.optional(
+            "independent-of",
+            \.userWithHangingCall,
+            .name(.user, .refers),
+            "While a call to the provider for this user gets no response, the effect for the user "
+                + "in `to` must come. The contract plans the response `no-response`."
         )
         Field.switchWord(
             "pace",
