@@ -36,6 +36,9 @@ struct CaseMemory {
     /// The IDs of the cases that lack an effect, and after which no purchase had an effect either.
     var unprocessedCaseIDs: Set<String> = []
 
+    /// The judgments of cases that still lack an effect after the whole settle timeout, by case ID.
+    var judgmentsAfterFullWait: [String: CaseJudgment] = [:]
+
     /// The IDs of the cases that have run while other cases ran.
     var caseIDsRunConcurrently: Set<String> = []
 
@@ -74,6 +77,7 @@ struct CaseMemory {
     mutating func forget(_ caseID: String) {
         passed.removeAll { $0.caseID == caseID }
         missedEffects[caseID] = nil
+        judgmentsAfterFullWait[caseID] = nil
     }
 
     /// Removes and returns all cases that lack an effect.

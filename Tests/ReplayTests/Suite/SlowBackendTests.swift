@@ -143,5 +143,11 @@ struct SlowBackendTests {
         #expect(outcome.verdicts == [Verdict](repeating: .failed, count: 12))
         #expect(bench.machine.now > .seconds(10))
         #expect(bench.machine.now < .seconds(12 * 2 + 10))
+        // The finding states the whole wait, not only the short wait at the end of the case.
+        let waits = outcome.results.compactMap { result in
+            result.findings.first?.actual.split(separator: " ").dropLast().last.flatMap { Int($0) }
+        }
+        #expect(waits.count == 12)
+        #expect(waits.allSatisfy { $0 >= 10_000 }, "\(waits)")
     }
 }

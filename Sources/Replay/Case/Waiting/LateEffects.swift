@@ -31,7 +31,13 @@ extension CaseRunner {
                 memory.withLock { _ = $0.unprocessedCaseIDs.insert(caseID) }
             }
             // A case that fails with other findings fails nevertheless.
-            guard currentJudgment.verdict != earlierJudgment.verdict else { continue }
+            guard currentJudgment.verdict != earlierJudgment.verdict else {
+                if missedEffect.isWaitShortened, currentJudgment.hasSameOutcome(as: earlierJudgment)
+                {
+                    memory.withLock { $0.judgmentsAfterFullWait[caseID] = currentJudgment }
+                }
+                continue
+            }
             if missedEffect.isWaitShortened {
                 changedCaseIDs.insert(caseID)
             } else if currentJudgment.verdict == .passed {
@@ -57,11 +63,33 @@ extension CaseRunner {
             probes: !judgment.evidence.plan.subject.changesBackendConditions
         )
         if subject.openRetryPause != nil { subject.openRetryPause = subject.pauseOfFailedRetry }
+        if missedEffect.isWaitShortened, subject.unsuccessfulWaitTime != nil {
+            subject.unsuccessfulWaitTime =
+                executor.profile.settleTimeout
+                + max(.zero, executor.heartbeat.usableTime - missedEffect.fullWaitEnd)
+        }
         var baselines: [RunRecord] = []
         for baseline in judgment.evidence.baselines {
             baselines.append(await executor.refreshedRecord(baseline, probes: isSameProcess))
         }
         return judgment.replacing(subject: subject).replacing(baselines: baselines)
+    }
+
+    /// Replaces the findings of cases that lack an effect, so that they state the whole time of the
+    /// wait.
+    ///
+    /// A case ends after a short wait. The wait after all cases is a part of its wait too.
+    private func reportFullWaits(_ results: inout [CaseResult?], among caseIDs: Set<String>) {
+        let judgments = memory.withLock { $0.judgmentsAfterFullWait }
+        for index in results.indices {
+            guard var result = results[index], result.verdict == .failed,
+                caseIDs.contains(result.contract.caseID),
+                let judgment = judgments[result.contract.caseID]
+            else { continue }
+            result.findings = judgment.findings
+            if result.judgment != nil { result.judgment = judgment }
+            results[index] = result
+        }
     }
 
     /// Makes failed cases inconclusive whose failures may come from effects after the settle
@@ -76,6 +104,7 @@ extension CaseRunner {
         let isTimeoutTooShort = executor.sharedSettleTimeout.hasSeenLateEffect
         let isQueueBlocked = executor.unprocessedPurchases.counts.isQueueBlocked
         let settleTimeout = executor.profile.settleTimeout
+        reportFullWaits(&results, among: caseIDs)
         for index in results.indices {
             guard var result = results[index], result.verdict == .failed,
                 caseIDs.contains(result.contract.caseID),
