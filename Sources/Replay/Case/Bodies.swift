@@ -31,7 +31,11 @@ extension CaseExecution {
             let body = event.body(in: eventContext, name: delivery.name)
             while let next = deliveries.futureEvents.first, next.time <= event.time {
                 if let nextBody = next.event?.body(in: eventContext, name: next.name) {
-                    fakes.apply(nextBody, of: next.provider, namespace: namespace.name)
+                    fakes.apply(
+                        bodyForFake(nextBody, next),
+                        of: next.provider,
+                        namespace: namespace.name
+                    )
                 }
                 deliveries.futureEvents.removeFirst()
             }
@@ -68,6 +72,24 @@ extension CaseExecution {
             return bytes
         }
         return Self.bytes(jsonWithEdits(value, delivery), delivery)
+    }
+
+    /// Returns the body of an event with the values that the contract sets, as far as the sender
+    /// could send them.
+    ///
+    /// The REST API of the fake has to agree with the event. A value of another kind than the usual
+    /// one, and an added or removed member, make an event that the sender never sends. The fake
+    /// ignores them.
+    private mutating func bodyForFake(_ body: JSONValue, _ delivery: Delivery) -> JSONValue {
+        var body = body
+        values.namespace = namespace
+        for edit in delivery.edits {
+            guard let value = edit.value.map({ values.fill($0) }),
+                let usualValue = body[edit.pointer], usualValue.kind == value.kind
+            else { continue }
+            body.set(edit.pointer, to: value)
+        }
+        return body
     }
 
     private mutating func jsonWithEdits(_ body: JSONValue, _ delivery: Delivery) -> JSONValue {
