@@ -13,18 +13,7 @@ import Values
 struct ReferenceBackendTests {
     private func with(_ body: (any Transport) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
-        var profile = Profile()
-        profile.start = Profile.StartSettings(
-            command: "exec '\(Program.path)' backend --port {{port}} --data '{{data}}'",
-            ready: Profile.ReadinessCheck(method: "GET", path: "/healthz"),
-            environment: [:]
-        )
-        let session = try await ReplaySession(
-            profile: profile,
-            addresses: [:],
-            folder: folder.path,
-            base: Instant(milliseconds: 0)
-        )
+        let session = try await ReplaySession.startingReferenceBackend(in: folder)
         do {
             try await body(session.backend.client)
         } catch {

@@ -207,19 +207,9 @@ struct TokenLoginTests {
     @Test func `every namespace of a session has the Firebase project of the profile`() async throws
     {
         let folder = try TemporaryFolder()
-        var profile = Profile()
-        profile.tokenProject = "own-project"
-        profile.start = Profile.StartSettings(
-            command: "exec '\(Program.path)' backend --port {{port}} --data '{{data}}'",
-            ready: Profile.ReadinessCheck(method: "GET", path: "/healthz"),
-            environment: [:]
-        )
-        let session = try await ReplaySession(
-            profile: profile,
-            addresses: [:],
-            folder: folder.path,
-            base: Instant(milliseconds: 0)
-        )
+        let session = try await ReplaySession.startingReferenceBackend(in: folder) {
+            $0.tokenProject = "own-project"
+        }
         for namespace in ["", "n-1", "n-2"] {
             session.fakes.open(namespace, ids: [], at: session.fakes.now)
             let signUp = HTTPMessage.Request(
