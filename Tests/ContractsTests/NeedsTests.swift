@@ -365,7 +365,7 @@ struct NeedsTests {
         let needsEndpoint: Set<Feature> = [
             .purchasely, .purchaselySignature, .purchaselyPush, .firebase, .signedTokens,
             .revocation, .realAccounts, .reconcile, .deletion, .register, .login, .signature,
-            .accessRoute, .passwords, .tokenLogins,
+            .accessRoute, .passwords, .tokenLogins, .purchasesFollowLogins,
             // No endpoint, and not there either.
             .fault, .clock,
         ]

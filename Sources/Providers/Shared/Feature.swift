@@ -122,6 +122,12 @@ extension Feature {
         roles: [.optionalService, .idTokens],
         requirements: [.endpoint("login"), .feature("login")]
     )
+    package static let purchasesFollowLogins = Feature(
+        "purchases-follow-logins",
+        "Gives the purchases of the device's user to the account when a login recovers the account.",
+        optionalFor: ["S-28"],
+        requirements: [.endpoint("login"), .feature("login")]
+    )
 
     /// The features without which whole groups of contracts cannot run.
     package static var ofContractGroups: [Feature] {
@@ -131,6 +137,7 @@ extension Feature {
     private static let common = [
         restart, fault, clock, users, subscription, accountApp, deletion, accessRoute, stringIDs,
         register, login, passwords, tokenLogins,
+        purchasesFollowLogins,
     ]
 }
 

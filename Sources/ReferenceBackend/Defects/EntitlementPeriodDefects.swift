@@ -87,6 +87,17 @@ extension Defect {
                 if event.type == "RENEWAL" { subscription.graceEndsAt = graceEnd }
             }
         },
+        Defect(
+            "grace-replaces-expiry",
+            "after a failed payment, access ends with the grace period, even before the expiry",
+            breaks: "S-12"
+        ) {
+            let correctRule = $0.entitlement.givesAccess
+            $0.entitlement.givesAccess = { subscription, now in
+                if let graceEnd = subscription.graceEndsAt, graceEnd <= now { return false }
+                return correctRule(subscription, now)
+            }
+        },
         Defect("refund-keeps-grace", "a refund does not end the grace period", breaks: "S-11") {
             let correctRule = $0.entitlement.cancel
             $0.entitlement.cancel = { subscription, event in

@@ -134,6 +134,13 @@ extension Defect {
             }
         },
         Defect(
+            "recover-keeps-purchases-apart",
+            "a login to an existing account leaves the purchases with the device's user ID",
+            breaks: "S-28"
+        ) {
+            $0.accounts.inheritPurchases = { _, _, _, _ in }
+        },
+        Defect(
             "recover-answers-current",
             "a login to an existing account returns the device's user ID",
             breaks: "S-28"
