@@ -1,4 +1,5 @@
 package import Contracts
+internal import Providers
 internal import Values
 
 /// The verdict and the findings about one case, together with the evidence that was judged.
@@ -57,6 +58,15 @@ extension CaseResult {
             settleEvidence: subject.settleEvidence,
             timeline: judgment.verdict == .passed ? [] : subject.exchanges.map(\.shortened),
             base: subject.base
+        )
+        namedIDs = subject.namespace.tokens(
+            users: subject.plan.users,
+            accounts: subject.plan.accounts,
+            deliveries: []
+        ).map { NamedID(id: $0.id, name: $0.token) }
+        probedMembers = Set(
+            judgment.evidence.profile.probes.flatMap(\.readings.values)
+                .compactMap(\.pointer.tokens.last)
         )
     }
 }

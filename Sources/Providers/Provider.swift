@@ -85,6 +85,12 @@ package protocol Provider: Hashable, Codable, Sendable {
     /// Returns nil for any other exchange (request and response).
     static func call(in exchange: Exchange) -> ProviderCall?
 
+    /// Describes a call for readers by its decisive values, such as the recipients and the text of
+    /// a message, or the user that the call looks up.
+    ///
+    /// Returns nil when the method and the path describe the call.
+    static func callText(_ exchange: Exchange) -> String?
+
     /// Copies the part of the old state that survives a reset: the switches and the destinations of
     /// events.
     mutating func copyConfiguration(from old: Self)
@@ -171,6 +177,8 @@ extension Provider {
     package func failureResponse(code: String) -> HTTPMessage.Response? { nil }
 
     package static func call(in exchange: Exchange) -> ProviderCall? { nil }
+
+    package static func callText(_: Exchange) -> String? { nil }
 
     package mutating func copyConfiguration(from old: Self) { settings = old.settings }
 

@@ -67,6 +67,8 @@ package final class ProviderEntry: Sendable {
     let nextChangeTime: @Sendable (Services) -> Instant?
     let renewalCount: @Sendable (Services, Instant) -> Int
     let call: @Sendable (Exchange) -> ProviderCall?
+    /// Returns the description of a call for readers; nil when the method and path suffice.
+    package let callText: @Sendable (Exchange) -> String?
     let copyConfiguration: @Sendable (inout Services, Services) -> Void
     let take: @Sendable (inout Services, Secret?) -> Void
     /// The initial state of a provider without a stored property in `Services`; nil for the other
@@ -148,6 +150,7 @@ package final class ProviderEntry: Sendable {
         nextChangeTime = { $0[keyPath: stateKeyPath].nextChangeTime }
         renewalCount = { $0[keyPath: stateKeyPath].renewalCount(by: $1) }
         call = { Kind.call(in: $0) }
+        callText = { Kind.callText($0) }
         copyConfiguration = {
             $0[keyPath: stateKeyPath].copyConfiguration(from: $1[keyPath: stateKeyPath])
         }

@@ -104,15 +104,9 @@ package struct TerminalReport: Sendable {
             text += "  … and \(result.findings.count - 4) more finding\(plural)\n"
         }
         if let note = result.note, note != first.actual { text += lines("note", note, 12) }
-        let timeline = Timeline(result).lines(width: style.width)
-        if !timeline.isEmpty { text += timeline.map { style.dim($0) + "\n" }.joined() }
-        if let output = result.backendOutput, !output.isEmpty {
-            text += "  the last lines of the backend's output:\n"
-            let last = output.exactLines.filter { !$0.isEmpty }.suffix(8).map {
-                "    " + $0.printable.prefix(style.width - 4)
-            }
-            text += (stop?.enclosed(last) ?? last).map { $0 + "\n" }.joined()
-        }
+        text += Timeline(result).lines(width: style.width)
+            .map { ($0.isEvidence ? $0.text : style.dim($0.text)) + "\n" }.joined()
+        text += log(result)
         if result.settleEvidence != .notNeeded {
             text += lines("waited", "\(result.settleEvidence)", 12)
         }
@@ -129,6 +123,18 @@ package struct TerminalReport: Sendable {
             text += "  explain   \(replay.value.explanation(of: clause.name).printable)\n"
         }
         return text
+    }
+
+    /// Returns the output of the backend, beginning with the line that names the error.
+    ///
+    /// Long lines are wrapped, because the reason of an error is often at the end of a line.
+    private func log(_ result: Redacted<CaseResult>) -> String {
+        guard let output = result.backendOutput, !output.isEmpty else { return "" }
+        let log = BackendLog(output)
+        let lines = log.errorFirst.flatMap { $0.wrapped(style.width - 4) }.map { "    " + $0 }
+        let title = log.errorLine == nil ? "" : ", the line with the error first"
+        return "  output of the backend\(title):\n"
+            + (stop?.enclosed(lines) ?? lines).map { $0 + "\n" }.joined()
     }
 
     func replayLine(_ result: Redacted<CaseResult>) -> String {

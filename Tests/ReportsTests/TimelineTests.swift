@@ -9,8 +9,8 @@ import Values
 /// A run in lines, as a person reads it beside a failure.
 @Suite("Timeline")
 struct TimelineTests {
-    private func lines(_ exchanges: [Exchange], max: Int = 40) -> [String] {
-        Timeline(exchanges, base: ReportFixtures.base).lines(lineMax: max)
+    private func lines(_ exchanges: [Exchange], max: Int = 24) -> [String] {
+        Timeline(exchanges, base: ReportFixtures.base).lines(exchangeMax: max).map(\.text)
     }
 
     private static let outcomes: [(Exchange.Outcome, String)] = [
@@ -24,7 +24,7 @@ struct TimelineTests {
     @Test("every outcome has its word", arguments: outcomes)
     func outcome(outcome: Exchange.Outcome, word: String) {
         let line = lines([ReportFixtures.exchange(.app, .backend, outcome: outcome)]).first ?? ""
-        #expect(line.contains("backend     \(word) "), "\(line)")
+        #expect(line.contains("app → backend  \(word) "), "\(line)")
     }
 
     @Test func `an entry without a user is shown by arrival time`() {
@@ -42,9 +42,9 @@ struct TimelineTests {
         let times = lines([
             call("", at: .seconds(3600)), call("n", at: .seconds(60)),
             call("", at: .seconds(3600)), call("n", at: .seconds(120)),
-        ]).map { String($0.trimmingPrefix { $0 == " " }.prefix(6)) }
-        #expect(times == ["+1m00.", "+1m00.", "+1m00.", "+2m00."])
-        #expect(lines([call("", at: .seconds(3600))])[0].contains("+60m00"), "all are nobody's")
+        ]).map { String($0.prefix(9).drop { $0 == " " }.prefix { $0 != " " }) }
+        #expect(times == ["+1m", "", "", "+2m"], "a time is shown where it changes")
+        #expect(lines([call("", at: .seconds(3600))])[0].contains("+1h "), "all are nobody's")
     }
 
     private static let purposes: [(Exchange, String)] = [
@@ -122,16 +122,31 @@ struct TimelineTests {
         #expect(lines([screen])[0].hasSuffix("screen {\"offer\":true}"))
     }
 
-    @Test("a long run shows its beginning and end", arguments: [1, 39, 40, 41, 100])
+    @Test("a long run shows its beginning and end", arguments: [1, 23, 24, 25, 100])
     func elided(count: Int) {
         let all = (0..<count).map {
             ReportFixtures.exchange(.backend, .oneSignal, .call, "POST /\($0)", number: $0)
         }
         let found = lines(all)
-        #expect(found.count == (count <= 40 ? count : 41))
+        #expect(found.count == (count <= 24 ? count : 25))
         #expect(found.first?.hasSuffix("/0") == true)
         #expect(found.last?.hasSuffix("/\(count - 1)") == true)
-        if count > 40 { #expect(found[20] == "  … \(count - 40) more exchanges …") }
+        if count > 24 {
+            let plural = count == 25 ? "" : "s"
+            #expect(found[12] == "          … \(count - 24) more exchange\(plural) …")
+        }
+    }
+
+    @Test func `the cited exchanges are marked, and shown in the middle of a long run`() {
+        var result = ReportFixtures.result(.failed)
+        result.findings = [Finding(.unexpectedEffect, expected: "1", actual: "2", evidence: [50])]
+        result.timeline = (0..<100).map {
+            ReportFixtures.exchange(.backend, .oneSignal, .call, "POST /\($0)", number: $0)
+        }
+        let lines = Timeline(result.redacted(SecretDeclaration())).lines()
+        #expect(lines.filter(\.isEvidence).map { $0.text.suffix(3) } == ["/50"])
+        #expect(lines.filter { $0.text.hasPrefix("> ") }.count == 1)
+        #expect(lines.filter { $0.text.contains("more exchanges") }.count == 2)
     }
 
     @Test func `the last response of a repeated request is shown`() {
@@ -181,8 +196,9 @@ struct TimelineTests {
     @Test(
         "times are relative to the base time",
         arguments: [
-            (Duration.zero, "+0m00.000"), (.seconds(300), "+5m00.000"),
-            (.milliseconds(-1500), "-0m01.500"), (.milliseconds(61_007), "+1m01.007"),
+            (Duration.zero, "+0s"), (.seconds(300), "+5m"), (.milliseconds(-1500), "-1.5s"),
+            (.milliseconds(61_007), "+1m1s"), (.milliseconds(20), "+0.02s"),
+            (.seconds(30 * 86_400), "+30d"), (.seconds(90_000), "+1d1h"),
         ]
     )
     func times(offset: Duration, text: String) {
@@ -197,13 +213,12 @@ struct TimelineTests {
             body: ["command": .string(String(repeating: "a\u{1b}", count: 300))]
         )
         let told = lines([long])
-        #expect(told.count == 6 && told.allSatisfy { $0.count <= 98 })
+        #expect(told.count == 7 && told.allSatisfy { $0.count <= 98 })
         #expect(told.last?.hasSuffix("…") == true)
         #expect(!told.joined().unicodeScalars.contains { $0.value < 0x20 })
         let whole = "setvault://?key=app_user_id&value=" + String(repeating: "b", count: 60)
         let exchange = ReportFixtures.exchange(.app, .despia, body: ["command": .string(whole)])
-        let text = lines([exchange]).map { $0.dropFirst(50) }.joined()
-        #expect(text.hasSuffix(whole))
+        #expect(lines([exchange]).last?.drop { $0 == " " } == whole[...])
     }
 
     // MARK: What was said
@@ -223,7 +238,7 @@ struct TimelineTests {
             )
         ]
         return Timeline(result.redacted(SecretDeclaration())).lines().map {
-            $0.trimmingPrefix { $0 == " " }
+            $0.text.trimmingPrefix { $0 == " " }
         }
         .joined(separator: " ")
     }
@@ -237,7 +252,7 @@ struct TimelineTests {
             answer: ["handled": "noop"]
         )
         #expect(told.contains("refund #1 CANCELLATION CUSTOMER_SUPPORT until +1h"))
-        #expect(told.hasSuffix(" → {\"handled\":\"noop\"}"))
+        #expect(told.hasSuffix(" ← {\"handled\": \"noop\"}"))
         #expect(!told.contains("POST"))
     }
 
@@ -263,7 +278,8 @@ struct TimelineTests {
             ReportFixtures.exchange(.revenueCat, .backend, .delivery(name: "b", attempt: 1))
         ]
         #expect(
-            Timeline(result.redacted(SecretDeclaration())).lines().first?.contains("b #1 RENEWAL")
+            Timeline(result.redacted(SecretDeclaration())).lines().first?.text
+                .contains("b #1 RENEWAL")
                 == true
         )
     }
@@ -282,11 +298,163 @@ struct TimelineTests {
                 )
             )
         ]
-        let lines = Timeline(result.redacted(SecretDeclaration())).lines()
+        let lines = Timeline(result.redacted(SecretDeclaration())).lines().map(\.text)
         #expect(lines.allSatisfy { $0.count <= 98 })
-        #expect((2...4).contains(lines.count))
-        #expect(lines[1].hasPrefix(String(repeating: " ", count: 50) + "→ \"x"))
-        #expect(lines.last?.hasSuffix("…") == (length > 140))
-        if length <= 140 { #expect(lines.last?.hasSuffix("\"") == true) }
+        #expect((2...6).contains(lines.count))
+        #expect(lines[1].hasPrefix(String(repeating: " ", count: 12) + "← \"x"))
+        #expect(lines.last?.hasSuffix("…") == (length > 198))
+        if length <= 198 { #expect(lines.last?.hasSuffix("\"") == true) }
+    }
+
+    // MARK: Deciding values
+
+    /// The lines of one exchange at the width of a narrow terminal, without indentation.
+    private func facts(
+        _ exchange: Exchange,
+        _ change: (inout CaseResult) -> Void = { _ in }
+    ) -> [String] {
+        var result = ReportFixtures.result(.failed)
+        result.base = ReportFixtures.base
+        result.timeline = [exchange]
+        change(&result)
+        let lines = Timeline(result.redacted(SecretDeclaration())).lines(width: 80).map(\.text)
+        #expect(lines.allSatisfy { $0.count <= 80 }, "\(lines)")
+        return lines.map { String($0.trimmingPrefix { $0 == " " }) }
+    }
+
+    @Test func `an event is shown with its user, product, store, environment and dates`() {
+        let end = ReportFixtures.base.milliseconds + 30 * 86_400_000
+        let body: JSONValue = [
+            "event": [
+                "type": "INITIAL_PURCHASE", "app_user_id": "ada-4711",
+                "product_id": "premium_monthly", "store": "PLAY_STORE", "environment": "SANDBOX",
+                "expiration_at_ms": .integer(end),
+                "grace_period_expiration_at_ms": .integer(end + 86_400_000),
+            ]
+        ]
+        let lines = facts(
+            ReportFixtures.exchange(
+                .revenueCat,
+                .backend,
+                .delivery(name: "buy", attempt: 2),
+                body: body
+            )
+        ) { $0.namedIDs = [.init(id: "ada-4711", name: "‹ada›")] }
+        #expect(lines[0].hasSuffix("buy #2 INITIAL_PURCHASE"))
+        #expect(
+            lines[1...2].joined(separator: " ")
+                == "user ‹ada›, premium_monthly, PLAY_STORE, SANDBOX, until +30d, grace until +31d"
+        )
+        #expect(lines.last == "users     ‹ada› is ada-4711")
+    }
+
+    @Test func `an event of the other sender is shown by its own members`() {
+        let body: JSONValue = [
+            "event_name": "DEACTIVATE", "user_id": "bob", "plan": "PLUS_MONTHLY",
+            "store": "APPLE_APP_STORE", "environment": "PRODUCTION",
+        ]
+        let lines = facts(
+            ReportFixtures.exchange(
+                .purchasely,
+                .backend,
+                .delivery(name: "end", attempt: 1),
+                body: body
+            )
+        )
+        #expect(lines[0].hasSuffix("end #1 DEACTIVATE"))
+        #expect(lines[1] == "user bob, PLUS_MONTHLY, APPLE_APP_STORE, PRODUCTION")
+    }
+
+    private static let calls: [(Exchange, String)] = [
+        (
+            ReportFixtures.exchange(
+                .backend,
+                .oneSignal,
+                .call,
+                "POST /notifications",
+                body: [
+                    "include_aliases": ["external_id": ["ada", "bob"]],
+                    "headings": ["en": "Welcome"], "contents": ["en": "Pro is active"],
+                ]
+            ), "to ada, bob: \"Welcome · Pro is active\""
+        ),
+        (
+            ReportFixtures.exchange(
+                .backend,
+                .oneSignal,
+                .call,
+                "GET /apps/a/users/by/external_id/ada%2F1"
+            ), "external_id ada/1"
+        ),
+        (
+            ReportFixtures.exchange(
+                .backend,
+                .oneSignal,
+                .call,
+                "PATCH /apps/a/users/by/external_id/ada",
+                body: ["properties": ["tags": ["plan": "pro"]]]
+            ), "external_id ada, tags plan=pro"
+        ),
+        (
+            ReportFixtures.exchange(.backend, .revenueCat, .call, "GET /v1/subscribers/ada"),
+            "subscriber ada"
+        ),
+        (
+            ReportFixtures.exchange(
+                .backend,
+                .firebase,
+                .call,
+                "POST /v1/projects/p/accounts:lookup",
+                body: ["localId": ["ada"]]
+            ), "localId ada"
+        ),
+        (
+            ReportFixtures.exchange(.backend, .firebase, .call, "GET /keys"),
+            "keys that verify ID tokens"
+        ),
+    ]
+
+    @Test("a call is shown with the user that it names, or its message", arguments: calls)
+    func callText(exchange: Exchange, text: String) {
+        let lines = facts(exchange)
+        #expect(lines.joined(separator: " ").hasSuffix("call " + text), "\(lines)")
+    }
+
+    @Test func `a refused call shows its path and the reason`() {
+        let lines = facts(
+            ReportFixtures.exchange(
+                .backend,
+                .revenueCat,
+                .call,
+                "GET /v1/subscribers/ada",
+                outcome: .answered(HTTPMessage.Response(404, json: ["message": "no route"]))
+            )
+        )
+        #expect(lines[0].hasSuffix("404  call subscriber ada"))
+        #expect(lines[1...] == ["GET /v1/subscribers/ada", "← {\"message\": \"no route\"}"])
+    }
+
+    @Test func `a long response keeps the judged members`() {
+        let filler = JSONValue.string(String(repeating: "x", count: 900))
+        let body: JSONValue = [
+            "filler": filler,
+            "subscription": ["note": filler, "state": "active", "until": "2026-12-01"],
+            "last": filler,
+        ]
+        let lines = facts(
+            ReportFixtures.exchange(
+                .assay,
+                .backend,
+                .probe(name: "user", user: "ada"),
+                outcome: .answered(HTTPMessage.Response(200, json: body))
+            )
+        ) { result in
+            result.findings = [Finding(.wrongStateValue, expected: "expired", actual: "active")]
+            result.probedMembers = ["until"]
+        }
+        #expect(
+            lines.last
+                == "← {…, \"subscription\": {…, \"state\": \"active\", \"until\": \"2026-12-01\"}, …}"
+        )
     }
 }

@@ -3,6 +3,14 @@ package import Values
 
 /// The result of one case (one execution of a contract), with the evidence for its verdict.
 package struct CaseResult: Hashable, Sendable {
+    /// The ID of a user or an account in one run, and its name in reports, such as `‹ada›`.
+    package struct NamedID: Hashable, Sendable {
+        package let id: String
+        package let name: String
+
+        package init(id: String, name: String) { (self.id, self.name) = (id, name) }
+    }
+
     @IndirectlyStored package var contract: Contract
     package var verdict: Verdict
     package var findings: [Finding]
@@ -16,6 +24,11 @@ package struct CaseResult: Hashable, Sendable {
     /// The maximum number of requests of the case that were in flight at the same time; nil for a
     /// case that sends no concurrent requests.
     package var overlap: Int?
+    /// The IDs of the users and accounts of the judged run, each with the name that replaces it in
+    /// reports; longer IDs come first.
+    package var namedIDs: [NamedID] = []
+    /// The names of the members of probe responses that the profile maps to state fields.
+    package var probedMembers: Set<String> = []
     /// The JSON paths in probe responses that were not compared, because their values differ
     /// between two equal runs.
     package var volatilePaths: [String]

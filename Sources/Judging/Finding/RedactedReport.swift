@@ -23,6 +23,7 @@ extension CaseResult: Redactable {
         copy.contract.steps = contract.steps.map { $0.redacted(by: redaction) }
         copy.findings = findings.map { $0.redacted(by: redaction) }
         copy.note = note.map(redaction.text)
+        copy.namedIDs = namedIDs.map { NamedID(id: redaction.text($0.id), name: $0.name) }
         copy.volatilePaths = volatilePaths.map(redaction.text)
         copy.hints = hints.map(redaction.text)
         copy.unobservedChecks = unobservedChecks.map(redaction.words)

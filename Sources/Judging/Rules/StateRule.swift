@@ -95,7 +95,8 @@ package struct StateRule: Rule {
                 expected: expectedText,
                 actual: text(actual, field: field.name)
                     + " (\(valuePaths.joined(separator: ", ")))",
-                location: field.location
+                location: field.location,
+                evidence: probeSequences(of: user, probe, in: evidence)
             )
             finding.firstDifference = ValueDifference(
                 path: valuePaths.first ?? probe,
@@ -130,6 +131,16 @@ package struct StateRule: Rule {
         }
         return absentPathFinding(of: mapping, lookUp, expected, expectedText, in: evidence)
             ?? mismatchFinding(valueWhenAbsent(field, reading, in: evidence))
+    }
+
+    /// Returns the sequence number of the last probe of a user, whose response was judged.
+    private static func probeSequences(
+        of user: String,
+        _ probe: String,
+        in evidence: CaseEvidence
+    ) -> [Int] {
+        let purpose = Exchange.Purpose.probe(name: probe, user: user)
+        return evidence.subject.exchanges.last { $0.purpose == purpose }.map { [$0.sequence] } ?? []
     }
 
     // MARK: Combined conditions

@@ -12,7 +12,22 @@ extension PurchaselyState: WebhookSender {
         sendsAuthorization: false,
         defaultPath: nil,
         feature: .purchasely,
-        signatureFeature: .purchaselySignature
+        signatureFeature: .purchaselySignature,
+        fields: EventFields(
+            texts: [
+                .init("user_id", label: "user"),
+                .init("anonymous_user_id", label: "anonymous user"),
+                .init("transferred_to_user_id", label: "to"),
+                .init("transferred_from_user_id", label: "from"), .init("plan"),
+                .init("previous_plan", label: "instead of"), .init("store"), .init("environment"),
+                .init("subscription_status"),
+            ],
+            dates: [
+                .init("effective_next_renewal_at_ms", label: "until"),
+                .init("grace_period_expires_at_ms", label: "grace until"),
+                .init("auto_resume_at_ms", label: "resumes at"),
+            ]
+        )
     )
 
     /// Returns the request that delivers a body.

@@ -12,7 +12,20 @@ extension RevenueCatState: WebhookSender {
         sendsAuthorization: true,
         defaultPath: "/api/webhooks/revenuecat",
         feature: nil,
-        signatureFeature: .signature
+        signatureFeature: .signature,
+        fields: EventFields(
+            texts: [
+                .init("app_user_id", label: "user"), .init("transferred_from", label: "from"),
+                .init("transferred_to", label: "to"), .init("cancel_reason"),
+                .init("expiration_reason"), .init("product_id"),
+                .init("new_product_id", label: "to"), .init("store"), .init("environment"),
+            ],
+            dates: [
+                .init("expiration_at_ms", label: "until"),
+                .init("grace_period_expiration_at_ms", label: "grace until"),
+                .init("auto_resume_at_ms", label: "resumes at"),
+            ]
+        )
     )
 
     package static func request(

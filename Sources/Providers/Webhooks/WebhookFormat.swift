@@ -20,6 +20,8 @@ package struct WebhookFormat: Sendable {
     package let feature: Feature?
     /// The feature of a backend that verifies the signature of the events.
     package let signatureFeature: Feature
+    /// The members that decide what an event means, for descriptions of delivered events.
+    package let fields: EventFields
 
     package init(
         eventPointer: JSONPointer,
@@ -28,7 +30,8 @@ package struct WebhookFormat: Sendable {
         sendsAuthorization: Bool,
         defaultPath: String?,
         feature: Feature?,
-        signatureFeature: Feature
+        signatureFeature: Feature,
+        fields: EventFields = EventFields()
     ) {
         self.eventPointer = eventPointer
         self.typePointer = typePointer
@@ -37,5 +40,6 @@ package struct WebhookFormat: Sendable {
         self.defaultPath = defaultPath
         self.feature = feature
         self.signatureFeature = signatureFeature
+        self.fields = fields
     }
 }

@@ -1,3 +1,5 @@
+internal import Values
+
 /// Selects the lines of a log that explain a failure: the first error, and the last lines.
 ///
 /// Lines are kept whole. A line of more than 2,000 characters is shortened, with a note of the
@@ -18,7 +20,7 @@ enum LogExcerpt {
             .filter { !$0.allSatisfy(\.isWhitespace) }
         let lastLines = lines.suffix(lineCountMax)
         guard lastLines.count < lines.count, lineCountMax > 1,
-            let firstErrorIndex = lines.firstIndex(where: isError),
+            let firstErrorIndex = lines.firstIndex(where: { LogLine.isError($0) }),
             firstErrorIndex < lastLines.startIndex
         else { return lastLines.map(shortened).joined(separator: "\n") }
         let endLines = lines.suffix(lineCountMax - 1)
@@ -30,18 +32,6 @@ enum LogExcerpt {
 
     /// The line that replaces lines that are left out of an excerpt.
     static let gapMarker = "…"
-
-    /// Lowercase words that runtimes and frameworks print with an error.
-    private static let errorWords = [
-        "error", "exception", "panic", "fatal", "traceback", "uncaught", "eaddrinuse",
-        "segmentation fault", "out of memory", "assertion failed", "already in use",
-        "cannot ", "could not ", "failed to ",
-    ]
-
-    private static func isError(_ line: Substring) -> Bool {
-        let text = line.lowercased()
-        return errorWords.contains { text.contains($0) }
-    }
 
     private static func shortened(_ line: Substring) -> String {
         guard line.count > lineLengthMax else { return String(line) }

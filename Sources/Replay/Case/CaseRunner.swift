@@ -223,6 +223,8 @@ final class CaseRunner: Sendable {
         )
         if Self.isOutputRelevant(evidence.subject, judgment.verdict) {
             result.backendOutput = executor.backend.process?.output(since: outputStart)
+        } else if judgment.verdict == .failed {
+            result.backendOutput = ownOutput(evidence.subject, since: outputStart)
         }
         if judgment.verdict == .passed {
             result.unobservedChecks = evidence.unobservedChecks
@@ -238,6 +240,31 @@ final class CaseRunner: Sendable {
         result.didKillInterruptDelivery = evidence.didKillInterruptDelivery
         if options.keepsEvidence { result.judgment = judgment }
         return result
+    }
+
+    /// The number of lines of the output that are searched for those about one case.
+    private static let searchedLineCountMax = 400
+    private static let ownLineCountMax = 8
+
+    /// Returns the lines of the backend's output that contain an ID of the run, because other cases
+    /// may run on the same backend.
+    ///
+    /// Lines about the probes of the run are left out. The result is nil when no line remains.
+    private func ownOutput(_ record: RunRecord, since start: UInt64) -> String? {
+        guard let process = executor.backend.process else { return nil }
+        let ids = record.namespace.tokens(
+            users: record.plan.users,
+            accounts: record.plan.accounts,
+            deliveries: record.plan.deliveries.map(\.name)
+        ).map(\.id)
+        let probePaths = record.exchanges.compactMap { exchange in
+            if case .probe = exchange.purpose { exchange.request.path } else { nil }
+        }
+        let lines = process.output(since: start, lineCountMax: Self.searchedLineCountMax).exactLines
+            .filter { line in
+                ids.contains(where: line.contains) && !probePaths.contains(where: line.contains)
+            }
+        return lines.isEmpty ? nil : lines.suffix(Self.ownLineCountMax).joined(separator: "\n")
     }
 
     /// Runs the baseline of a case and then the case itself, and judges these runs.

@@ -64,6 +64,29 @@ extension Duration {
     /// The duration in the notation of contracts, without a plus sign: `5m`.
     package var unsignedText: String { String(contractText.drop { $0 == "+" }) }
 
+    /// The duration as an offset in at most two units, rounded toward zero: `+30d`, `+1h5m`,
+    /// `+1.25s`.
+    package var briefOffsetText: String {
+        let units: [(UInt64, String)] = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m")]
+        let magnitude = milliseconds.magnitude
+        let sign = milliseconds < 0 ? "-" : "+"
+        guard let index = units.firstIndex(where: { magnitude >= $0.0 }) else {
+            return sign + Self.secondsText(magnitude)
+        }
+        let (size, name) = units[index]
+        let (nextSize, nextName) = index + 1 < units.count ? units[index + 1] : (1000, "s")
+        let rest = magnitude % size / nextSize
+        return sign + "\(magnitude / size)\(name)" + (rest > 0 ? "\(rest)\(nextName)" : "")
+    }
+
+    /// Returns a number of milliseconds in seconds, without zeros at the end: `0s`, `1.25s`.
+    private static func secondsText(_ milliseconds: UInt64) -> String {
+        let digits = String(milliseconds % 1000)
+        let fraction = String(repeating: "0", count: 3 - digits.count) + digits
+        let decimals = String(fraction.reversed().drop { $0 == "0" }.reversed())
+        return "\(milliseconds / 1000)" + (decimals.isEmpty ? "" : ".\(decimals)") + "s"
+    }
+
     /// The duration as an offset in a printed timeline, in minutes and seconds: `+5m00.000`.
     package var offsetText: String {
         let totalMilliseconds = milliseconds

@@ -17,11 +17,18 @@ extension Contract {
             case .body, .raw(.text): break
             }
         }
-        for case .deliver(let delivery) in given + steps where delivery.isConcurrentWithNext {
-            textsByDelivery[delivery.name] =
-                (textsByDelivery[delivery.name] ?? delivery.eventDescription)
-                + ", concurrent with the next step"
-        }
         return textsByDelivery
+    }
+
+    /// The names of the deliveries that are sent at the same time as the next step.
+    var concurrentDeliveries: Set<String> {
+        Set(
+            (given + steps).compactMap { step in
+                guard case .deliver(let delivery) = step, delivery.isConcurrentWithNext else {
+                    return nil
+                }
+                return delivery.name
+            }
+        )
     }
 }
