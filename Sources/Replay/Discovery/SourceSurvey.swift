@@ -33,6 +33,8 @@ package struct SourceSurvey: Sendable {
         package let bodyNames: [String]
         package let queryNames: [String]
         package let location: String
+        /// The line of code that declares the route.
+        package let declaration: String
     }
 
     /// An environment variable that a line of code reads.
@@ -71,59 +73,43 @@ package struct SourceSurvey: Sendable {
     private var composeCommands: [String] = []
 
     package init(_ files: [File]) {
-        var prefixes: [String] = []
+        var sources: [SourceText] = []
         for file in files {
             readManifest(file)
             recordMentionedProviders(in: file.text.lowercased())
+            let source = SourceText(path: file.path, text: file.text)
+            sources.append(source)
             guard SourceSurvey.isSource(file.path) else { continue }
             hasCode = true
-            let lines = file.text.split(separator: "\n", omittingEmptySubsequences: false)
-                .prefix(20_000).map { String($0.prefix(400)) }
-            let readsComputedVariable = lines.contains(where: Self.readsComputedVariable)
-            for (index, line) in lines.enumerated() {
-                let location = "\(file.path):\(index + 1)"
-                if readsComputedVariable { read(namesIn: line, location) }
-                if line.contains("use(") || line.contains("prefix") {
-                    prefixes += Self.captures(
-                        #"(?:\.use\(|prefix\s*=|prefix:)\s*["'`](/[\w/-]+)["'`]"#,
-                        line
-                    )
-                    .map { $0[0] }
-                }
-                read(variablesOf: line, location)
-                read(hostsOf: line, location)
-                let lowercaseLine = line.lowercased()
-                usesHMAC =
-                    usesHMAC || lowercaseLine.contains("createhmac")
-                    || lowercaseLine.contains("hmac.")
-                if line.contains("Bearer ${") || line.contains("Bearer {")
-                    || line.contains("Bearer \" +")
-                    || line.contains("'Bearer ' +") || line.contains("Bearer %s")
-                    || line.contains("Bearer #{")
-                {
-                    prependsBearer = true
-                }
-                routes += Self.routes(in: lines, at: index, location)
-            }
+            read(source)
         }
-        let prefixedRoutes = Set(prefixes).sorted().flatMap { prefix in
-            routes.map { route in
-                Route(
-                    method: route.method,
-                    path: prefix + (route.path == "/" ? "" : route.path),
-                    bodyNames: route.bodyNames,
-                    queryNames: route.queryNames,
-                    location: route.location
-                )
-            }
-        }
-        routes = Array((routes + prefixedRoutes).uniqued().prefix(400))
+        routes = RouteSurvey(sources).routes
         variables = variables.uniqued(by: \.name)
         fixedHosts = fixedHosts.uniqued()
         // The start command of a container may use files that exist only in the container, so it
         // comes last.
         commands = (commands + composeCommands).uniqued()
     }
+
+    /// Reads the lines of a source file.
+    private mutating func read(_ source: SourceText) {
+        let readsComputedVariable = source.lines.contains(where: Self.readsComputedVariable)
+        for (index, line) in source.lines.enumerated() {
+            let location = "\(source.path):\(index + 1)"
+            if readsComputedVariable { read(namesIn: line, location) }
+            read(variablesOf: line, location)
+            read(hostsOf: line, location)
+            let lowercaseLine = line.lowercased()
+            usesHMAC =
+                usesHMAC || lowercaseLine.contains("createhmac") || lowercaseLine.contains("hmac.")
+            prependsBearer = prependsBearer || Self.bearerForms.contains(where: line.contains)
+        }
+    }
+
+    /// The forms in which code puts `Bearer` before a variable.
+    private static let bearerForms = [
+        "Bearer ${", "Bearer {", "Bearer \" +", "'Bearer ' +", "Bearer %s", "Bearer #{",
+    ]
 
     /// Whether the backend verifies ID tokens, with the package of a token issuer or with its own
     /// code.
@@ -345,97 +331,6 @@ package struct SourceSurvey: Sendable {
         for match in Self.captures(#"https?://([A-Za-z0-9.-]+\.[a-z]{2,})"#, line) {
             fixedHosts.append(FixedHost(host: match[0].lowercased(), location: location))
         }
-    }
-
-    private static func routes(in lines: [String], at index: Int, _ location: String) -> [Route] {
-        let line = lines[index]
-        guard
-            line.contains("\"/") || line.contains("'/") || line.contains("`/")
-                || line.contains("\"POST /") || line.contains("\"GET /")
-        else { return [] }
-        let pattern =
-            #"(?i)(?:^|[\s.@:])(get|post|put|patch|delete|route|handle|handlefunc|all|(?:get|post|put|patch|delete|request)mapping)\s*\(?\s*(?:value\s*=\s*|path\s*=\s*)?["'`](?:(GET|POST|PUT|PATCH|DELETE) )?(/[^"'`\s?]*)["'`]"#
-        return captures(pattern, line).compactMap { match in
-            let verb = match[0].lowercased().replacing("mapping", with: "")
-            var method = match[1]
-            if method.isEmpty, ["get", "post", "put", "patch", "delete"].contains(verb) {
-                method = verb.uppercased()
-            }
-            if method.isEmpty {
-                method =
-                    ["POST", "PUT", "PATCH", "DELETE", "GET"].first { line.contains($0) } ?? ""
-            }
-            guard let path = pathTemplate(match[2]) else { return nil }
-            let handlerLines = body(of: lines, from: index)
-            return Route(
-                method: method,
-                path: path,
-                bodyNames: names(
-                    in: handlerLines,
-                    of: #"(?:body|json|data|payload|params|form|input)"#
-                ),
-                queryNames: names(in: handlerLines, of: #"(?:query|args|searchParams|GET)"#),
-                location: location
-            )
-        }
-    }
-
-    /// Returns the path of a route with `{{id}}` in place of its parameter; nil if it has several
-    /// parameters.
-    static func pathTemplate(_ path: String) -> String? {
-        var count = 0
-        let pathParts = path.split(separator: "/", omittingEmptySubsequences: false).map { part in
-            let isParameter =
-                part.hasPrefix(":") || part.hasPrefix("<") || part.hasPrefix("{")
-                || part.hasPrefix("[")
-                || part.hasPrefix("$")
-            count += isParameter ? 1 : 0
-            return isParameter ? "{{id}}" : String(part)
-        }
-        return count <= 1 ? pathParts.joined(separator: "/") : nil
-    }
-
-    /// Returns the lines of code that seem to handle a route, up to the declaration of the next
-    /// route.
-    private static func body(of lines: [String], from index: Int) -> [String] {
-        var body: [String] = [lines[index]]
-        for line in lines.dropFirst(index + 1).prefix(40) {
-            let pattern = #"(?i)(?:^\s*@?\w+\.(?:get|post|put|patch|delete|route)\(\s*["'`]/)"#
-            if !captures(pattern + "()", line).isEmpty { break }
-            body.append(line)
-        }
-        return body
-    }
-
-    /// Returns the names that code reads from an object: `body.email`, `data.get("email")`, `{
-    /// email } = req.body`.
-    ///
-    /// - Parameters:
-    ///   - lines: The lines of code.
-    ///   - source: A regular expression for the name of the object.
-    /// - Returns: The names, each once.
-    private static func names(in lines: [String], of source: String) -> [String] {
-        let identifierPattern = #"([A-Za-z_][A-Za-z0-9_]{0,40})"#
-        let patterns = [
-            source + #"\??\."# + identifierPattern + #"\b(?!\s*\()"#,
-            source + #"\??\[\s*["'`]"# + identifierPattern + #"["'`]"#,
-            source + #"(?:\(\))?\.(?:get|fetch|input)\(\s*["'`]"# + identifierPattern + #"["'`]"#,
-        ]
-        let methods: Set<String> = ["get", "post", "body", "json", "query", "length", "toString"]
-        var found: [String] = []
-        for line in lines {
-            for pattern in patterns { found += captures(pattern, line).map { $0[0] } }
-            let destructuringMatches = captures(
-                #"\{([\w\s,:='"]+)\}\s*=\s*[^;]*\b"# + source + #"\b"#,
-                line
-            )
-            for match in destructuringMatches {
-                found += match[0].split(separator: ",").compactMap { part in
-                    part.split { !($0.isLetter || $0.isNumber || $0 == "_") }.first.map(String.init)
-                }
-            }
-        }
-        return found.filter { !methods.contains($0) }.uniqued()
     }
 
     /// Returns the strings that the groups of a regular expression captured, one list for each
