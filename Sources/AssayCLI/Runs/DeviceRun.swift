@@ -90,7 +90,8 @@ struct DeviceRun: Sendable {
                 switch event {
                 case .planned(let ids): savedRunFile?.begin(emptyReport, planned: ids)
                 case .finished(let result, _, _): savedRunFile?.add(result)
-                case .calibrated, .started, .backendRestarted, .stopped, .instanceFailed: break
+                case .calibrated, .started, .backendRestarted, .stopped, .instanceFailed, .warned:
+                    break
                 }
                 progress?.report(event)
             }

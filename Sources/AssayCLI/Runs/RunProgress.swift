@@ -35,6 +35,7 @@ final class RunProgress: Sendable {
         switch event {
         // These events have no line, because they are internal or appear in the report.
         case .calibrated, .planned, .stopped, .instanceFailed: break
+        case .warned(let lines): for line in lines { Terminal.message(line) }
         case .started(let id): state.withLock { $0.runningCaseIDs.append(id) }
         case .backendRestarted(let text):
             clearProgressLine()

@@ -123,7 +123,7 @@ struct SuiteRun: Sendable {
             switch event {
             case .stopped(let reasons): skipReasons = reasons
             case .instanceFailed(let reason): instanceFailures.append(reason)
-            case .planned, .finished, .calibrated, .started, .backendRestarted: break
+            case .planned, .finished, .calibrated, .started, .backendRestarted, .warned: break
             }
         }
 
@@ -142,7 +142,7 @@ struct SuiteRun: Sendable {
         switch event {
         case .planned(let ids): savedRunFile?.begin(emptyReport, planned: ids)
         case .finished(let result, _, _): savedRunFile?.add(result)
-        case .stopped, .instanceFailed, .calibrated, .started, .backendRestarted: break
+        case .stopped, .instanceFailed, .calibrated, .started, .backendRestarted, .warned: break
         }
     }
 

@@ -7,10 +7,10 @@ internal import Values
 enum FailureSymptom: Hashable {
     case backendStopped
     case restartFailed
-    case unservedCall(CallShape)
+    case unservedCall(UnservedCall)
     case unansweredCall(CallShape)
     case setupFailed(String)
-    case unexpectedStatus(CallShape, Int, ResponseShape)
+    case unexpectedStatus(CallShape, Int, ResponseForm)
     case missingResponse(CallShape)
     case userMissing
     /// A value of a probe at a path, with the expected and the actual value if they are words.
@@ -20,30 +20,6 @@ enum FailureSymptom: Hashable {
     case finding(FindingCode, String)
     case unexpectedPass
     case notRun(String)
-
-    /// The receiver, the method and the path of a request, in which IDs are replaced.
-    struct CallShape: Hashable {
-        let receiver: Exchange.Party
-        let line: String
-
-        init(_ exchange: Exchange) {
-            receiver = exchange.to
-            let path = exchange.request.path
-                .split(separator: "/", omittingEmptySubsequences: false)
-                .map { Self.isID($0) ? "{…}" : String($0) }.joined(separator: "/")
-            line = "\(exchange.request.method) \(path)"
-        }
-
-        /// The longest segment of a path that counts as a word, in characters.
-        private static let wordLengthMax = 24
-
-        private static func isID(_ segment: Substring) -> Bool {
-            if segment.count > wordLengthMax { return true }
-            // A version such as v1 is part of the route.
-            let isVersion = segment.first == "v" && segment.dropFirst().allSatisfy(\.isNumber)
-            return !isVersion && segment.contains { $0.isNumber || $0 == "%" || $0 == "$" }
-        }
-    }
 
     /// Returns the part of a finding that is equal for cases with the same cause.
     ///
@@ -134,18 +110,15 @@ struct CaseSymptom {
         func failedCall() -> CaseSymptom? {
             guard finding.mayFollowFromEarlierFailure else { return nil }
             for exchange in result.timeline where exchange.from == .backend {
-                guard let provider = ProviderTable.all[exchange.to] else { continue }
-                let shape = FailureSymptom.CallShape(exchange)
+                if let call = UnservedCall(exchange) {
+                    return CaseSymptom(.unservedCall(call), exchange)
+                }
                 switch exchange.outcome {
-                case .answered(let response):
-                    if [404, 405, 501].contains(response.status),
-                        !provider.hasRoute(of: exchange.request)
-                    {
-                        return CaseSymptom(.unservedCall(shape), exchange)
-                    }
                 case .failed, .pending:
-                    if !hasPlannedFaults { return CaseSymptom(.unansweredCall(shape), exchange) }
-                case .answerLost, .requestCut: break
+                    if !hasPlannedFaults, ProviderTable.all[exchange.to] != nil {
+                        return CaseSymptom(.unansweredCall(CallShape(exchange)), exchange)
+                    }
+                case .answered, .answerLost, .requestCut: break
                 }
             }
             return nil
@@ -179,12 +152,12 @@ struct CaseSymptom {
         }
 
         private func symptom(_ exchange: Exchange) -> CaseSymptom? {
-            let shape = FailureSymptom.CallShape(exchange)
+            let shape = CallShape(exchange)
             let event = delivery(of: exchange).map { labels[$0] }
             return switch exchange.outcome {
             case .answered(let response):
                 CaseSymptom(
-                    .unexpectedStatus(shape, response.status, ResponseShape(response)),
+                    .unexpectedStatus(shape, response.status, ResponseForm(response)),
                     exchange,
                     event: event
                 )

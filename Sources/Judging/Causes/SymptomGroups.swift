@@ -23,7 +23,10 @@ struct SymptomGroups {
     ///
     /// If more types fail in the same way, the cause is probably not in the code for one of them.
     private static let eventTypesMax = 3
-    private static let titleValueLengthMax = 60
+    /// The longest value in a title, in characters.
+    private static let valueLengthMax = 60
+    /// The longest reason in a title, in characters.
+    private static let reasonLengthMax = 160
 
     private var groups: [(symptom: FailureSymptom, members: [Member])] = []
 
@@ -52,7 +55,16 @@ struct SymptomGroups {
         groups.flatMap { symptom, members in
             let membersByEvent = Self.membersByEvent(members, of: symptom)
             if membersByEvent.count > Self.eventTypesMax {
-                return [Self.cause(symptom, members, "\(membersByEvent.count) types")]
+                // The most frequent event is the best example.
+                let examples = membersByEvent.map(\.members).max { $0.count < $1.count }
+                return [
+                    Self.cause(
+                        symptom,
+                        members,
+                        "\(membersByEvent.count) types",
+                        examples: examples
+                    )
+                ]
             }
             return membersByEvent.map { event, members in Self.cause(symptom, members, event) }
         }
@@ -84,9 +96,11 @@ struct SymptomGroups {
     private static func cause(
         _ symptom: FailureSymptom,
         _ members: [Member],
-        _ event: String?
+        _ event: String?,
+        examples: [Member]? = nil
     ) -> FailureCause {
-        let representative = members.min { $0.precedence < $1.precedence } ?? members[0]
+        let representative =
+            (examples ?? members).min { $0.precedence < $1.precedence } ?? members[0]
         let finding = representative.result.findings.first
         let isInconclusive = members.allSatisfy { $0.result.outcome == .inconclusive }
         return FailureCause(
@@ -111,17 +125,15 @@ struct SymptomGroups {
         let recipient = event.map { " to \(eventText($0))" } ?? ""
         switch symptom {
         case .backendStopped:
-            return "The backend stops: \(shortened(finding?.actual ?? ""))"
+            return "The backend stops: "
+                + shortened(finding?.actual ?? "", lengthMax: reasonLengthMax)
         case .restartFailed:
             return "The backend does not start again after a stop: "
-                + shortened(finding?.actual ?? "")
-        case .unservedCall(let call):
-            let status = representative.symptom.exchange?.response.map { " (\($0.status))" } ?? ""
-            return "The backend calls \(call.line), a route that the fake "
-                + "\(call.receiver) does not have\(status)"
+                + shortened(finding?.actual ?? "", lengthMax: reasonLengthMax)
+        case .unservedCall(let call): return call.problem
         case .unansweredCall(let call):
             return "The backend's call \(call.line) gets no response from the fake \(call.receiver)"
-        case .setupFailed: return shortened(finding?.actual ?? "")
+        case .setupFailed: return shortened(finding?.actual ?? "", lengthMax: reasonLengthMax)
         case .unexpectedStatus(let call, let status, _):
             let response = representative.symptom.exchange?.response
             let body = response.map { shortened(excerpt($0)) } ?? ""
@@ -141,7 +153,8 @@ struct SymptomGroups {
         case .finding(let code, _) where code == .settleTimeoutExpired:
             return String(code.facts.meaning.dropLast())
         case .finding(let code, _) where code.isInconclusive:
-            return "\(code.rule): \(shortened(finding?.actual ?? ""))"
+            return "\(code.rule): "
+                + shortened(finding?.actual ?? "", lengthMax: reasonLengthMax)
         case .finding:
             return
                 "\(finding?.rule ?? "")\(after): expected \(shortened(finding?.expected ?? "")), "
@@ -157,10 +170,12 @@ struct SymptomGroups {
             ? "events of \(event)" : "\(event) events"
     }
 
-    private static func shortened(_ text: String) -> String {
+    private static func shortened(
+        _ text: String,
+        lengthMax: Int = Self.valueLengthMax
+    ) -> String {
         let line = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        return line.count <= titleValueLengthMax
-            ? line : line.prefix(titleValueLengthMax - 1) + "…"
+        return line.count <= lengthMax ? line : line.prefix(lengthMax - 1) + "…"
     }
 
     private static func excerpt(_ response: HTTPMessage.Response) -> String {
@@ -179,16 +194,7 @@ struct SymptomGroups {
             return "Make the start succeed with the data that a stop leaves behind, such as a lock "
                 + "file or a half-finished migration. The backend's last lines are in the report "
                 + "of the case."
-        case .unservedCall(let call):
-            let provider = ProviderTable.all[call.receiver]
-            let request = representative.symptom.exchange?.request
-            if let provider, let request, let prefix = provider.missingPathPrefix(of: request) {
-                return "The base URL of \(provider.title) in the backend lacks '\(prefix)': the "
-                    + "fake has the route \(request.method) \(prefix)\(request.path)."
-            }
-            return "Compare the path with the service's API, and the base URL in the backend with "
-                + "the one that its code expects, such as a trailing /v1. 'assay coverage' lists "
-                + "the routes of the fake."
+        case .unservedCall(let call): return call.remedy
         case .unansweredCall:
             return "Check the time limit of this call in the backend, and run the case again with "
                 + "--jobs 1."
@@ -215,7 +221,8 @@ extension FailureSymptom {
     /// events.
     fileprivate var dependsOnEvent: Bool {
         switch self {
-        case .unexpectedStatus, .missingResponse, .userMissing, .wrongValue, .finding: true
+        case .unexpectedStatus, .missingResponse, .userMissing, .wrongValue: true
+        case .finding(let code, _): !code.isInconclusive
         case .backendStopped, .restartFailed, .unservedCall, .unansweredCall, .setupFailed,
             .unexpectedPass, .notRun:
             false

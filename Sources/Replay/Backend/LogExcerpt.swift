@@ -33,6 +33,17 @@ enum LogExcerpt {
     /// The line that replaces lines that are left out of an excerpt.
     static let gapMarker = "…"
 
+    /// Returns the last line that names an error, shortened to one line of a message; nil without
+    /// such a line.
+    static func lastErrorLine(in text: String) -> String? {
+        let lines = Array(text.split(whereSeparator: \.isNewline).map(String.init).reversed())
+        guard let index = LogLine.errorIndex(in: lines) else { return nil }
+        return String(lines[index].drop(while: \.isWhitespace).prefix(messageLengthMax))
+    }
+
+    /// The longest line of a log inside a message, in characters.
+    private static let messageLengthMax = 200
+
     private static func shortened(_ line: Substring) -> String {
         guard line.count > lineLengthMax else { return String(line) }
         return line.prefix(lineLengthMax) + "… (\(line.count - lineLengthMax) more characters)"

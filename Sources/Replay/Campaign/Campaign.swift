@@ -210,7 +210,7 @@ package final class Campaign: Sendable {
             switch event {
             case .calibrated(let observability): report(.calibrated(observability))
             case .backendRestarted(let text): report(.backendRestarted(text))
-            case .planned, .started, .finished, .stopped, .instanceFailed: break
+            case .planned, .started, .finished, .stopped, .instanceFailed, .warned: break
             }
         }
         // A plain purchase shows what can be observed of this backend, whatever histories are

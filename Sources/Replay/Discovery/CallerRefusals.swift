@@ -73,14 +73,12 @@ struct CallerRefusals {
             if !unchanged.isEmpty { proofs = unchanged }
         }
         guard let first = proofs.first else {
+            let name = executor.purchaseWebhook.authorizationSecretName
             return (
-                "without Authorization",
-                remedy(
-                    [executor.purchaseWebhook.authorizationSecretName],
-                    [
-                        executor.purchaseWebhook.authorizationVariable
-                    ]
-                )
+                "without Authorization, because the profile gives no secret",
+                "write 'secrets: {\(name): \"…\"}' in assay.yaml with the value that the backend "
+                    + "expects (a backend started by Assay gets it as "
+                    + "\(executor.purchaseWebhook.authorizationVariable))"
             )
         }
         let reason =

@@ -56,9 +56,12 @@ package struct BackendTarget: SuiteTarget {
             {
                 let preflight = Preflight(
                     executor: executor,
-                    namespaceNames: calibration.namespaceNames
+                    namespaceNames: calibration.namespaceNames,
+                    observability: observability
                 )
                 skipReasons = await preflight.skipReasons()
+                let warnings = skipReasons.isEmpty ? await preflight.warnings() : []
+                if !warnings.isEmpty { report(.warned(warnings)) }
             }
         }
         return CalibratedTarget(
@@ -194,5 +197,7 @@ struct CalibratedTarget: OpenTarget {
             + executor.strayEffectFailures(of: caseRunner.options.nonce)
             + ThrottledWebhook(executor: executor).failures()
             + executor.unprocessedPurchaseResults
+            + UnprotectedWebhook(executor: executor, namespaceNames: calibration.namespaceNames)
+            .failures(alongside: results)
     }
 }

@@ -11,6 +11,7 @@ package enum RunInvariant: String, CaseIterable, Sendable {
     case pushesReachKnownUsers = "run/reaches-known-people"
     case webhookTakesBursts = "run/takes-bursts"
     case backendProcessesEvents = "run/processes-events"
+    case webhookIsProtected = "run/checks-senders"
 
     private var title: String {
         switch self {
@@ -19,6 +20,7 @@ package enum RunInvariant: String, CaseIterable, Sendable {
         case .webhookTakesBursts:
             "The webhook takes events at the rate at which a provider sends them"
         case .backendProcessesEvents: "Every accepted purchase takes effect"
+        case .webhookIsProtected: "The webhook refuses events that prove nothing about their sender"
         }
     }
 
@@ -28,6 +30,7 @@ package enum RunInvariant: String, CaseIterable, Sendable {
         case .pushesReachKnownUsers: "O-01"
         case .webhookTakesBursts: "S-07"
         case .backendProcessesEvents: "S-07"
+        case .webhookIsProtected: "S-01"
         }
     }
 

@@ -12,6 +12,8 @@ package enum SuiteEvent: Sendable {
     case backendRestarted(String)
     /// The run ends without running any case, for these reasons.
     case stopped([String])
+    /// The backend refuses events that many cases need, as these lines describe.
+    case warned([String])
     /// An additional instance of the backend could not be started, for this reason.
     ///
     /// Other instances run the cases that this one would have run.

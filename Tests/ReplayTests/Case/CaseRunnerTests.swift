@@ -49,6 +49,7 @@ struct CaseRunnerFixture: Sendable {
                 case .finished(let result, _, _): "finished \(result.contract.id)"
                 case .backendRestarted(let text): "restarted \(text)"
                 case .instanceFailed(let reason): "no side \(reason)"
+                case .warned(let lines): "warned \(lines.joined(separator: " | "))"
                 case .stopped(let reasons): "stopped \(reasons.joined(separator: " | "))"
                 }
             log.withLock { log in text.map { log.append($0) } }

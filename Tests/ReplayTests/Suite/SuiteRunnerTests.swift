@@ -706,7 +706,8 @@ final class SuiteRunnerFixture: @unchecked Sendable {
             counts.append(done)
             totals.insert(total)
         case .planned(let ids): planned.append(ids)
-        case .calibrated, .backendRestarted, .stopped, .instanceFailed: log.append("\(event)")
+        case .calibrated, .backendRestarted, .stopped, .instanceFailed, .warned:
+            log.append("\(event)")
         }
     }
 }

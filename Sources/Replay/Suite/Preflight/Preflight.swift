@@ -1,4 +1,6 @@
+internal import Contracts
 internal import FakeServers
+internal import Judging
 internal import Providers
 internal import Values
 
@@ -10,6 +12,8 @@ struct Preflight {
     let executor: RunExecutor
     /// The namespaces of the two purchases.
     let namespaceNames: [String]
+    /// The effects that the two purchases showed.
+    let observability: RunRecord.Observability
 
     /// Returns one line for each reason why no case could judge the backend, with its remedy.
     ///
@@ -19,8 +23,29 @@ struct Preflight {
         let exchanges = namespaceNames.flatMap(exchanges)
         // A missing session also makes the registration and the probes fail.
         if let sessionRefusal = await refusals.sessionRefusal() { return [sessionRefusal] }
-        return [registration(exchanges), await webhookProblem(exchanges)].compactMap { $0 }
-            + keyProblems(exchanges) + CallerRefusals.probeRefusals(exchanges)
+        // A failed call of the backend may be the reason why the webhook fails.
+        let callProblems = unservedCalls(exchanges) + keyProblems(exchanges)
+        let problems =
+            callProblems + [registration(exchanges)].compactMap(\.self)
+            + (callProblems.isEmpty ? [await webhookProblem(exchanges)].compactMap(\.self) : [])
+            + CallerRefusals.probeRefusals(exchanges)
+        guard problems.isEmpty else { return problems }
+        return [
+            await InvisiblePurchase(
+                executor: executor,
+                namespaceNames: namespaceNames,
+                observability: observability
+            ).problem()
+        ].compactMap(\.self)
+    }
+
+    /// Returns one line for each kind of event that the backend refuses although many cases need it.
+    ///
+    /// Such a refusal does not stop the run.
+    func warnings() async -> [String] {
+        let webhook = executor.purchaseWebhook
+        return await EventCheck(executor: executor, name: namespaceNames[0] + "-u").refusals()
+            .map { "\(webhook.method) \(webhook.path) returns \($0)" }
     }
 
     private var refusals: CallerRefusals {
@@ -59,23 +84,25 @@ struct Preflight {
             + "created; define under 'users: create' in assay.yaml how a user is created"
     }
 
+    /// Returns a message if the webhook answers both purchases in a way that no case could judge;
+    /// nil otherwise.
     private func webhookProblem(_ exchanges: [Exchange]) async -> String? {
-        let purchases = exchanges.filter { $0.purpose == .sentinel }
-        let webhook = executor.purchaseWebhook
-        let webhookRoute = "\(webhook.method) \(webhook.path)"
-        if let (_, responseText) = Self.firstRefusedCall(of: purchases, RouteStatuses.unserved) {
-            let servedPath = await DoctorChecks.servedPath(executor, namespaceNames[0] + "-t")
-            return "\(webhookRoute) returns \(responseText); "
-                + (servedPath.map { "POST \($0) responds to events: write" } ?? "set its path:")
-                + " 'endpoints: {\(webhook.sender.webhookEndpoint): POST \(servedPath ?? "/…")}' "
-                + "in assay.yaml"
+        await WebhookCheck(
+            executor: executor,
+            name: namespaceNames[0] + "-t",
+            purchases: exchanges.filter { $0.purpose == .sentinel }
+        ).problem()
+    }
+
+    /// Returns a message for each route that the backend calls at a fake without such a route, if no
+    /// call of the backend reaches that fake.
+    private func unservedCalls(_ exchanges: [Exchange]) -> [String] {
+        let calls = Dictionary(grouping: exchanges.filter { $0.from == .backend }, by: \.to)
+        return executor.fakes.providers.sortedEntries.map(\.party).compactMap { party in
+            let unserved = (calls[party] ?? []).map(UnservedCall.init)
+            guard let first = unserved.first ?? nil, !unserved.contains(nil) else { return nil }
+            return "\(first.problem). \(first.remedy)"
         }
-        if let (_, responseText) = Self.firstRefusedCall(of: purchases, RouteStatuses.refused) {
-            let refusal = await refusals.webhookRefusal()
-            return "\(webhookRoute) returns \(responseText) for a purchase \(refusal.reason); "
-                + refusal.remedy
-        }
-        return nil
     }
 
     /// Returns a message for each fake that rejected the API key in every call of the backend.
@@ -99,14 +126,14 @@ struct Preflight {
 
     /// Returns the first exchange and its response if every exchange got one of the given statuses;
     /// nil otherwise.
-    private static func firstRefusedCall(
+    static func firstRefusedCall(
         of exchanges: [Exchange],
         _ statuses: Set<Int>
     ) -> (Exchange, responseText: String)? {
         guard let first = exchanges.first, let response = first.response,
             exchanges.allSatisfy({ statuses.contains($0.response?.status ?? 0) })
         else { return nil }
-        return (first, response.bodyExcerpt)
+        return (first, response.shortDescription)
     }
 }
 

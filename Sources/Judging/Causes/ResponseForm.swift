@@ -1,34 +1,34 @@
-internal import Values
+package import Values
 
 /// The form of a response body, without the values that differ between two equal failures.
 ///
 /// JSON is reduced to its keys and the words of its short strings, HTML to its title, and other
 /// text to the words of its first line. Words with digits or punctuation, such as IDs and event
 /// types, are left out.
-struct ResponseShape: Hashable {
-    private enum Form: Hashable {
+package struct ResponseForm: Hashable, Sendable {
+    private enum Kind: Hashable, Sendable {
         case empty
         case html
         case json([String])
         case text([String])
     }
 
-    private let form: Form
+    private let kind: Kind
 
     /// The longest string in JSON whose words count, in bytes; longer ones are data.
     private static let messageBytesMax = 200
     private static let wordCountMax = 8
 
-    init(_ response: HTTPMessage.Response) {
+    package init(_ response: HTTPMessage.Response) {
         if response.body.isEmpty {
-            form = .empty
+            kind = .empty
         } else if response.isHTMLPage {
-            form = .html
+            kind = .html
         } else if let json = response.bodyJSON {
-            form = .json(Self.lines(of: json))
+            kind = .json(Self.lines(of: json))
         } else {
             let text = String(decoding: response.body.prefix(1024), as: UTF8.self)
-            form = .text(Self.words(text.split(whereSeparator: \.isNewline).first ?? ""))
+            kind = .text(Self.words(text.split(whereSeparator: \.isNewline).first ?? ""))
         }
     }
 

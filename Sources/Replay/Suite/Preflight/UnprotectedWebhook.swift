@@ -1,0 +1,61 @@
+internal import Contracts
+internal import FakeServers
+internal import Judging
+internal import Providers
+internal import Values
+
+/// Finds a webhook that accepts purchases without any proof of their sender.
+///
+/// A profile without a secret has no cases about wrong secrets. The plain purchases before the first
+/// case carry no proof then, so their acceptance shows that the backend accepts every caller.
+struct UnprotectedWebhook {
+    let executor: RunExecutor
+    /// The namespaces of the plain purchases before the first case.
+    let namespaceNames: [String]
+
+    private static let remedy =
+        "Compare the whole Authorization header with a secret before reading anything else, and set "
+        + "the secret under 'secrets' in assay.yaml. If a gateway in front of the backend does this, "
+        + "write 'features: {except: [authorization]}'."
+
+    /// Returns one failed case if the webhook accepted a purchase without a proof; empty otherwise.
+    ///
+    /// The case counts only in a run that selects cases about authorization.
+    func failures(alongside results: [CaseResult]) -> [CaseResult] {
+        let webhook = executor.purchaseWebhook
+        guard !webhook.hasAuthorization, !webhook.hasSignature,
+            !executor.profile.unsupportedFeatures.contains(.authorization),
+            results.contains(where: {
+                $0.outcome == .notApplicable
+                    && $0.contract.allRequiredFeatures.contains(.authorization)
+            })
+        else { return [] }
+        let accepted = executor.fakes.journal.read { journal in
+            namespaceNames.lazy.compactMap { name in
+                journal.exchanges(in: name).first { exchange in
+                    exchange.purpose == .sentinel
+                        && (200..<300).contains(exchange.response?.status ?? 0)
+                }
+            }.first
+        }
+        guard let accepted, let response = accepted.response else { return [] }
+        let finding = Finding(
+            .unauthenticatedAccepted,
+            expected: "401 or 403 for a purchase that proves nothing about its sender",
+            actual: "\(response.status) from \(webhook.method) \(webhook.path), and the profile "
+                + "gives no secret",
+            remedy: Self.remedy,
+            evidence: [accepted.sequence]
+        )
+        var result = CaseResult(
+            contract: RunInvariant.webhookIsProtected.contract,
+            verdict: .failed,
+            findings: [finding],
+            timeline: [accepted.shortened],
+            base: executor.base
+        )
+        // No case sends this purchase.
+        result.replayedCaseIDs = []
+        return [result]
+    }
+}

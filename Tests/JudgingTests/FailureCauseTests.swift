@@ -1,0 +1,291 @@
+import Contracts
+import Judging
+internal import Providers
+import Testing
+import Values
+
+/// Cases that fail for the same reason form one cause, and the cause to fix first leads.
+@Suite("Causes of failures")
+struct FailureCauseTests {
+    // MARK: Made cases
+
+    private static func event(_ type: RevenueCatEventType, _ name: String = "event") -> Step {
+        .deliver(Delivery(name: name, subject: .event(EventSpec(type: type, user: "ada"))))
+    }
+
+    private static func result(
+        _ id: String,
+        _ steps: [Step],
+        _ finding: Finding?,
+        _ verdict: Verdict = .failed,
+        timeline: [Exchange] = []
+    ) -> CaseResult {
+        CaseResult(
+            contract: Contract(
+                id: id,
+                variant: "",
+                title: id,
+                clause: "S-03",
+                level: .must,
+                source: "a test",
+                needs: [],
+                given: [],
+                steps: steps,
+                expectation: Contracts.Expectation(responses: .statuses([200])),
+                location: SourceLocation(path: id, line: 1, column: 1)
+            ),
+            verdict: verdict,
+            findings: finding.map { [$0] } ?? [],
+            note: verdict == .notRun ? "no probe maps 'access'" : nil,
+            timeline: timeline
+        )
+    }
+
+    private static func exchange(
+        _ from: Exchange.Party,
+        _ to: Exchange.Party,
+        _ purpose: Exchange.Purpose,
+        _ line: String,
+        _ outcome: Exchange.Outcome,
+        sequence: Int = 1
+    ) -> Exchange {
+        let words = line.split(separator: " ").map(String.init)
+        return Exchange(
+            from: from,
+            to: to,
+            namespace: "n",
+            purpose: purpose,
+            at: Instant(milliseconds: 0),
+            request: HTTPMessage.Request(words[0], words[1]),
+            sequence: sequence,
+            completed: 1,
+            outcome: outcome
+        )
+    }
+
+    private static func delivery(_ status: Int, _ body: String = "", name: String = "event")
+        -> Exchange
+    {
+        exchange(
+            .revenueCat,
+            .backend,
+            .delivery(name: name, attempt: 1),
+            "POST /hook",
+            .answered(HTTPMessage.Response(status, body: Array(body.utf8)))
+        )
+    }
+
+    private static func call(_ line: String, _ outcome: Exchange.Outcome) -> Exchange {
+        exchange(.backend, .revenueCat, .call, line, outcome, sequence: 2)
+    }
+
+    private static let notFound = Exchange.Outcome.answered(HTTPMessage.Response(404))
+    private static let status = Finding(
+        .responseStatus,
+        expected: "200 for 'event'",
+        actual: "500",
+        evidence: [1]
+    )
+    private static let missingPush = Finding(
+        .wrongEffectCount,
+        expected: "exactly 1 push to ada",
+        actual: "0"
+    )
+    private static let unsettled = Finding(
+        .settleTimeoutExpired,
+        expected: "access of ada is true",
+        actual: "false; a later purchase had no effect either"
+    )
+
+    private static func causes(_ results: [CaseResult]) -> FailureCauses {
+        FailureCauses(
+            RunReport(
+                version: "1",
+                suite: "s",
+                seed: "1",
+                target: "t",
+                began: Instant(milliseconds: 0),
+                seconds: 1,
+                jobs: 1,
+                cases: results,
+                isInterrupted: false
+            )
+        )
+    }
+
+    // MARK: Groups
+
+    @Test func `a refused event explains every finding after it`() throws {
+        let renewal = [Self.event(.documented(.renewal))]
+        let refused = Self.delivery(500, #"{"error":"no row 17"}"#)
+        let alsoRefused = Self.delivery(500, #"{"error":"no row 4711"}"#)
+        let causes = Self.causes([
+            Self.result("a", renewal, Self.missingPush, timeline: [refused]),
+            Self.result("b", renewal, Self.status, timeline: [alsoRefused]),
+            Self.result("c", renewal, Self.unsettled, .inconclusive, timeline: [refused]),
+        ])
+        let cause = try #require(causes.all.first)
+        #expect(causes.all.count == 1 && cause.caseIndices == [0, 1, 2])
+        #expect(cause.kind == .unexpectedStatus)
+        #expect(cause.title.hasPrefix("POST /hook returns 500 to RENEWAL events: "))
+        #expect(causes.share(of: cause) == "3 of 3 cases")
+    }
+
+    @Test func `types that fail alike are separate causes up to three, then one`() {
+        let types: [RevenueCatEventType.Documented] = [
+            .renewal, .cancellation, .expiration, .billingIssue,
+        ]
+        for count in 1...types.count {
+            let causes = Self.causes(
+                types.prefix(count).map { type in
+                    Self.result(
+                        type.rawValue,
+                        [Self.event(.documented(type))],
+                        Self.status,
+                        timeline: [Self.delivery(500)]
+                    )
+                }
+            )
+            #expect(causes.all.count == (count > 3 ? 1 : count))
+            #expect(causes.caseCount == count)
+        }
+    }
+
+    @Test func `unknown types are one kind of event, whatever their names`() throws {
+        let causes = Self.causes(
+            ["FUTURE_A", "FUTURE_B", "FUTURE_C", "FUTURE_D"].map { type in
+                Self.result(
+                    type,
+                    [Self.event(.unknown(type))],
+                    Self.status,
+                    timeline: [Self.delivery(500, "unsupported type \(type)")]
+                )
+            }
+        )
+        #expect(causes.all.count == 1)
+        #expect(causes.all.first?.title.contains("events of an unknown type") == true)
+    }
+
+    @Test func `bodies with other words are other causes`() {
+        let renewal = [Self.event(.documented(.renewal))]
+        let bodies = [#"{"error":"no user"}"#, #"{"error":"no product"}"#, "<html>", ""]
+        let causes = Self.causes(
+            bodies.enumerated().map { number, body in
+                Self.result(
+                    "\(number)",
+                    renewal,
+                    Self.status,
+                    timeline: [Self.delivery(500, body)]
+                )
+            }
+        )
+        #expect(causes.all.count == bodies.count)
+    }
+
+    @Test func `a planned failure of the backend explains nothing`() {
+        var delivery = Delivery(
+            name: "event",
+            subject: .event(EventSpec(type: .documented(.renewal), user: "ada"))
+        )
+        delivery.databaseFailureCount = 1
+        let causes = Self.causes([
+            Self.result(
+                "a",
+                [.deliver(delivery)],
+                Self.missingPush,
+                timeline: [Self.delivery(500)]
+            )
+        ])
+        #expect(causes.all.map(\.kind) == [.unmetRequirement])
+    }
+
+    @Test func `the event of the shortest contained case names the cause`() throws {
+        var value = Finding(.wrongStateValue, expected: "access of ada is true", actual: "false")
+        value.firstDifference = ValueDifference(
+            path: "user/access",
+            expected: "true",
+            actual: "false"
+        )
+        let renewal = Self.event(.documented(.renewal))
+        let causes = Self.causes([
+            Self.result("long", [renewal, Self.event(.documented(.cancellation), "later")], value),
+            Self.result("short", [renewal], value),
+        ])
+        let cause = try #require(causes.all.first)
+        #expect(causes.all.count == 1)
+        #expect(cause.representativeIndex == 1)
+        #expect(cause.title == "user/access is false instead of true after RENEWAL events")
+    }
+
+    // MARK: Order
+
+    @Test func `a call without a route leads, with the missing part of its path`() throws {
+        let renewal = [Self.event(.documented(.renewal))]
+        let wrongCall = [
+            Self.delivery(200), Self.call("GET /subscribers/a1", Self.notFound),
+        ]
+        let causes = Self.causes(
+            (0..<5).map { Self.result("\($0)", renewal, Self.missingPush) } + [
+                Self.result("x", renewal, Self.unsettled, .inconclusive, timeline: wrongCall)
+            ]
+        )
+        let cause = try #require(causes.all.first)
+        #expect(cause.kind == .unservedCall && cause.caseIndices == [5])
+        #expect(cause.title.contains("GET /subscribers/{…}"))
+        #expect(cause.remedy.contains("lacks '/v1'"), "\(cause.remedy)")
+    }
+
+    @Test func `a missing resource behind a known route is not a wrong address`() {
+        let causes = Self.causes([
+            Self.result(
+                "a",
+                [Self.event(.documented(.renewal))],
+                Self.missingPush,
+                timeline: [Self.call("GET /v1/subscribers/a1", Self.notFound)]
+            )
+        ])
+        #expect(causes.all.map(\.kind) == [.unmetRequirement])
+    }
+
+    @Test func `a crash and a failed start lead everything`() {
+        let exit = Finding(.backendExited, expected: "it runs", actual: "exit code 1")
+        let start = Judge.finding(for: .restartFailed("exit code 2"), in: "the case")
+        let causes = Self.causes(
+            (0..<9).map { Self.result("\($0)", [], Self.missingPush) } + [
+                Self.result("exit", [], exit), Self.result("start", [], start, .inconclusive),
+            ]
+        )
+        #expect(causes.all.map(\.kind) == [.backendStopped, .restartFailed, .unmetRequirement])
+    }
+
+    @Test("each case that is not green has one cause", arguments: UInt64(0)..<100)
+    func partition(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let findings = [Self.status, Self.missingPush, Self.unsettled]
+        let types: [RevenueCatEventType] = [
+            .documented(.renewal), .documented(.expiration), .unknown("FUTURE_X"),
+        ]
+        let results = (0..<Int.random(in: 0...40, using: &generator)).map { number in
+            let verdict = Verdict.allCases.randomElement(using: &generator) ?? .failed
+            var result = Self.result(
+                "\(number)",
+                [Self.event(types.randomElement(using: &generator) ?? types[0])],
+                [.failed, .inconclusive, .knownFailure].contains(verdict)
+                    ? findings.randomElement(using: &generator) : nil,
+                verdict,
+                timeline: Bool.random(using: &generator) ? [Self.delivery(500)] : []
+            )
+            if Bool.random(using: &generator) { result.contract.level = .may }
+            return result
+        }
+        let causes = Self.causes(results)
+        let expected = results.indices.filter {
+            results[$0].outcome.isFailure || results[$0].outcome.isIncomplete
+        }
+        #expect(causes.all.flatMap(\.caseIndices).sorted() == expected)
+        #expect(causes.all.allSatisfy { $0.caseIndices.contains($0.representativeIndex) })
+        #expect(causes.causesByCaseIndex.count == expected.count)
+        #expect(causes.all.allSatisfy { !$0.title.isEmpty && !$0.remedy.isEmpty })
+        #expect(causes == Self.causes(results))
+    }
+}
