@@ -58,6 +58,8 @@ BASES = {
     "review": [["f"]],
     "explain": [["E201"]],
     "list": [[]],
+    "mcp": [[]],
+    "skill": [["skills"]],
     "lint": [[]],
 }
 

@@ -20,7 +20,7 @@ ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("ASSAY_")
 START = f"exec '{BINARY}' backend --port {{{{port}}}} --data '{{{{data}}}}'"
 SMOKE = "revenuecat/smoke/first-purchase"
 RECORDING = str(ROOT / "recordings/revenuecat/first-purchase")
-FORMATS = ["json", "junit", "html", "github", "markdown", "badge"]
+FORMATS = ["json", "junit", "html", "github", "markdown", "badge", "agent"]
 LOST = "assay: cannot write to standard output: No space left on device\n"
 FREE = [part for name in ["control", "revenuecat", "onesignal", "firebase", "purchasely", "despia"]
         for part in ("--listen", f"{name}=127.0.0.1:0")]
@@ -47,12 +47,14 @@ PRINTING = {
     "app": [(["app", "--scripted", "--only", "app/bridge/decoding"], 0)],
     "explore": [(["explore", "--histories", "3", "--start", START], 0)],
     "mutants": [(["mutants", "--defect", "no-dedupe", "--only", "revenuecat/idempotency"], 0)],
+    "skill": [(["skill", "{new}"], 0)],
     "demo": [(["demo", "--only", "revenuecat/idempotency"], 0)],
     "": [(["--help"], 0), (["--version"], 0), (["help", "verify"], 0),
          (["--generate-completion-script", "bash"], 0), (["--experimental-dump-help"], 0)],
 }
-# 'serve' runs until it is interrupted, 'resend' needs it: both have tests of their own.
-APART = {"serve", "resend", "help"}
+# 'serve' runs until it is interrupted, 'resend' needs it, and 'mcp' needs a client: all have tests
+# of their own.
+APART = {"serve", "resend", "mcp", "help"}
 
 
 class Area(unittest.TestCase):

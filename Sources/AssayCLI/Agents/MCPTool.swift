@@ -53,7 +53,7 @@ struct MCPTool: Sendable {
         Specification(
             name: "verify",
             command: "verify",
-            fixedWords: [],
+            fixedWords: ["--report", "agent=-"],
             withheld: ["rerun-failed"]
         ),
         Specification(
@@ -70,7 +70,7 @@ struct MCPTool: Sendable {
                 run, with the seed of that run. With 'only' and 'seed', it repeats one case as the \
                 replay command of a report does.
                 """,
-            fixedWords: [],
+            fixedWords: ["--report", "agent=-"],
             wordsWithoutSelection: ["--rerun-failed"],
             options: ["only", "seed", "profile", "target", "start"]
         ),

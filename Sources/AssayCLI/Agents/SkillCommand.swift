@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Programs
+internal import Values
 
 struct SkillCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -24,7 +25,7 @@ struct SkillCommand: ParsableCommand {
     var folder: String
 
     mutating func run() throws {
-        let path = [AgentSkill.name, "SKILL.md"].reduce(folder) { $0 + "/" + $1 }
+        let path = PathName(folder).appending("\(AgentSkill.name)/SKILL.md")
         try OutputFile(path).write(AgentSkill.text)
         Terminal.output("wrote \(path)\n")
     }

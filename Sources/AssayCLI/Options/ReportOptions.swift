@@ -12,7 +12,7 @@ internal import Reports
 /// even when the run was interrupted.
 struct ReportFiles {
     private enum Format: String, CaseIterable {
-        case json, junit, html, github, markdown, badge
+        case json, junit, html, github, markdown, badge, agent
     }
 
     /// The largest number of failed cases that are printed in full without `--verbose`.
@@ -164,6 +164,7 @@ struct ReportFiles {
                     GitHubReport.render(report, repositoryFiles: Self.repositoryFiles(profile))
                 case .markdown: MarkdownReport.render(report, replay: replay)
                 case .badge: BadgeReport.render(report)
+                case .agent: AgentReport.render(report, replay: replay)
                 }
             if path == "-" {
                 Terminal.printDocument(text)

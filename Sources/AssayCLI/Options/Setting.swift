@@ -170,8 +170,8 @@ extension Setting {
     static let report = Setting(
         "report",
         "ASSAY_REPORT",
-        "Write a report, as FORMAT=PATH; repeatable. FORMAT is json, junit, html, github, markdown or "
-            + "badge; PATH - is standard output"
+        "Write a report, as FORMAT=PATH; repeatable. FORMAT is json, junit, html, github, markdown, "
+            + "badge, or agent for coding agents; PATH - is standard output"
     )
     static let knownFailing = Setting(
         "known-failing",

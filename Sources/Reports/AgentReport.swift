@@ -1,0 +1,318 @@
+internal import Contracts
+package import Judging
+package import Redaction
+internal import Values
+
+/// Renders a run for a coding agent: the causes in the order in which to fix them, each with one
+/// case, in as few tokens as possible.
+///
+/// The text has no colors and no times of the machine, so equal runs have equal reports.
+package enum AgentReport {
+    /// The largest length of a report in bytes of UTF-8.
+    ///
+    /// A token has about four bytes, so this is less than 4,000 tokens.
+    package static let lengthMax = 14_000
+
+    /// The largest number of causes that are shown with a case.
+    private static let fullCauseMax = 5
+    /// The length that is kept for the list of further causes and the end of the report.
+    private static let restLengthMax = 2_000
+
+    /// Renders a run as plain text.
+    ///
+    /// - Parameters:
+    ///   - report: The report of the run.
+    ///   - replay: The command that repeats the run, without `--only`.
+    /// - Returns: A text of at most `lengthMax` bytes.
+    package static func render(_ report: Redacted<RunReport>, replay: Redacted<ReplayCommand>)
+        -> String
+    {
+        let causes = FailureCauses(report.value)
+        var text = header(report, causes) + stops(report)
+        var shortCauses: [(number: Int, cause: FailureCause)] = []
+        for (index, cause) in causes.all.enumerated() {
+            let number = index + 1
+            let block = "\n" + AgentCase(report, cause, replay).text(number, of: causes)
+            let isFull = index < fullCauseMax && cause.kind != .notRun
+            if isFull, text.utf8.count + block.utf8.count <= lengthMax - restLengthMax {
+                text += block
+            } else {
+                shortCauses.append((number, cause))
+            }
+        }
+        text += furtherCauses(shortCauses, report)
+        return text + footer(report, causes, replay, lengthMax: lengthMax - text.utf8.count)
+    }
+
+    private static func header(_ report: Redacted<RunReport>, _ causes: FailureCauses) -> String {
+        let counts = CaseOutcome.allCases.filter { report.count($0) > 0 }
+            .map { $0.words(count: report.count($0)) }.joined(separator: ", ")
+        let result = report.exitCode == 0 ? "green" : "not green"
+        var line = "Assay: \(result)"
+        if !report.cases.isEmpty, report.skipReasons.isEmpty { line += "; \(counts)" }
+        line += "; seed \(report.seed.shortened(60))\n"
+        guard let first = causes.all.first else { return line }
+        let count = causes.all.count
+        return line + "\(count) cause\(count == 1 ? "" : "s"); fix cause 1 first: "
+            + "\(causes.share(of: first))\n"
+    }
+
+    /// Returns the reasons why the run stopped before the first case or before its end.
+    private static func stops(_ report: Redacted<RunReport>) -> String {
+        var lines = report.skipReasons.prefix(4).map { "stopped: \($0.shortened(1_000))" }
+        if report.isInterrupted { lines.append("interrupted: later cases did not run") }
+        if report.hasTimedOut { lines.append("time limit reached: later cases did not run") }
+        return lines.map { $0 + "\n" }.joined()
+    }
+
+    private static let furtherCauseMax = 8
+    private static let lineLengthMax = 170
+
+    private static func furtherCauses(
+        _ causes: [(number: Int, cause: FailureCause)],
+        _ report: Redacted<RunReport>
+    ) -> String {
+        guard !causes.isEmpty else { return "" }
+        let lines = causes.prefix(furtherCauseMax).map { number, cause in
+            let caseID = report.cases[cause.representativeIndex].contract.caseID
+            let code = cause.finding.map { "\($0.code.rawValue) " } ?? ""
+            return "\(number). \(code)\(cause.title.shortened(100)); cases: \(cause.caseCount), "
+                + "such as \(caseID.shortened(lineLengthMax - 100))\n"
+        }
+        let restCount = causes.count - lines.count
+        return "\nFurther causes, of which some may end with the first ones:\n" + lines.joined()
+            + (restCount > 0 ? "… and \(restCount) more\n" : "")
+    }
+
+    /// Returns the notes of the run and the commands to type next.
+    private static func footer(
+        _ report: Redacted<RunReport>,
+        _ causes: FailureCauses,
+        _ replay: Redacted<ReplayCommand>,
+        lengthMax: Int
+    ) -> String {
+        var lines = report.notesWithKillSummary.prefix(3).map { "note: \($0.shortened(160))" }
+        let unproven = report.scorecard.clauseNames(.unproven)
+        if causes.all.isEmpty, !unproven.isEmpty {
+            lines.append("unproven clauses: \(unproven.joined(separator: " ").shortened(400))")
+        }
+        if !causes.all.isEmpty {
+            let example = causes.all[0].finding?.code.rawValue ?? "S-03"
+            lines.append("explain a code or a clause: \(replay.value.explanation(of: example))")
+        }
+        var text = ""
+        for line in lines where text.utf8.count + line.utf8.count + 2 <= lengthMax {
+            text += (text.isEmpty ? "\n" : "") + line.printable + "\n"
+        }
+        return text
+    }
+}
+
+/// The representative case of one cause, as an agent needs it to find the code to change.
+private struct AgentCase {
+    private let result: Redacted<CaseResult>
+    private let cause: FailureCause
+    private let replay: Redacted<ReplayCommand>
+
+    init(
+        _ report: Redacted<RunReport>,
+        _ cause: FailureCause,
+        _ replay: Redacted<ReplayCommand>
+    ) {
+        result = report.cases[cause.representativeIndex]
+        (self.cause, self.replay) = (cause, replay)
+    }
+
+    func text(_ number: Int, of causes: FailureCauses) -> String {
+        let contract = result.contract
+        let code = cause.finding.map { ", \($0.code.rawValue)" } ?? ""
+        var text = "\(number). \(cause.title.shortened(220)) (\(causes.share(of: cause)))\n"
+        text += line(
+            "case",
+            "\(contract.caseID) (\(contract.clause) \(contract.level.rawValue)\(code)): "
+                + contract.title,
+            max: 260
+        )
+        text += requests
+        for finding in result.findings.prefix(2) {
+            text += line("expected", finding.expected, max: 300)
+            text += line("actual", finding.actual, max: 300)
+            for nearMiss in finding.nearMiss.prefix(3) {
+                text += line("closest", nearMiss, max: 160)
+            }
+        }
+        if let note = result.note, note != result.findings.first?.actual {
+            text += line("note", note, max: 200)
+        }
+        for hint in result.hints.prefix(2) { text += line("note", hint, max: 200) }
+        for logLine in logLines { text += line("log", logLine, max: 200) }
+        text += line("remedy", cause.remedy, max: 420)
+        if let finding = cause.finding,
+            let intended = Diagnosis(finding, of: contract).remedyIfIntended
+        {
+            text += line("intended", intended, max: 200)
+        }
+        return text + replayLine
+    }
+
+    /// The largest length of a replay command; a longer one is useless when it is cut.
+    private static let replayLengthMax = 700
+
+    private var replayLine: String {
+        let command = replay.value.text(result.replayedCaseIDs ?? [result.contract.caseID])
+            .printable
+        guard command.utf8.count > Self.replayLengthMax else { return "   replay \(command)\n" }
+        let caseID = result.contract.caseID.shortened(200)
+        return "   replay your command with --only \(caseID), with the seed above\n"
+    }
+
+    private func line(_ label: String, _ text: String, max: Int) -> String {
+        text.isEmpty ? "" : "   \(label) \(text.shortened(max))\n"
+    }
+
+    // MARK: Requests
+
+    private static let responseLengthMax = 200
+    private static let decidingLengthMax = 500
+
+    /// The requests of the case, with the responses of the backend.
+    ///
+    /// Equal requests in a row are one line. The body of the request that decides the case is
+    /// longer than the others.
+    private var requests: String {
+        let groups = groupedEntries
+        let deciding = decidingSequence
+        let decidingIndex = groups.firstIndex { $0.contains { $0.exchange.sequence == deciding } }
+        let shown = Self.shownIndices(groups.count, around: decidingIndex)
+        var text = ""
+        var time = "+0m00.000"
+        var hiddenCount = 0
+        for (index, group) in groups.enumerated() {
+            guard shown.contains(index) else {
+                hiddenCount += group.count
+                continue
+            }
+            if hiddenCount > 0 { text += "   … \(hiddenCount) more requests\n" }
+            hiddenCount = 0
+            text += lines(group, isDeciding: index == decidingIndex, after: time)
+            time = group[0].time
+        }
+        return text
+    }
+
+    private func lines(_ group: [Timeline.Entry], isDeciding: Bool, after time: String) -> String {
+        let entry = group[0]
+        let exchange = entry.exchange
+        let text = line(
+            isDeciding ? ">" : "-",
+            (entry.time == time ? "" : entry.time + " ")
+                + "\(exchange.from)→\(exchange.to) \(entry.words): \(entry.outcome)"
+                + (group.count > 1 ? " (\(group.count) times)" : "")
+                + responseBody(exchange, isDeciding),
+            max: 220 + Self.decidingLengthMax
+        )
+        guard isDeciding, !exchange.request.body.isEmpty else { return text }
+        let request = "\(exchange.request.method) \(exchange.request.target) "
+        return text
+            + line("  request", request + Self.bodyText(exchange.request.body), max: 500)
+    }
+
+    /// The entries of the timeline, in groups of entries in a row that an agent cannot tell apart.
+    private var groupedEntries: [[Timeline.Entry]] {
+        var groups: [[Timeline.Entry]] = []
+        for entry in Timeline(result).entries {
+            if let last = groups.last?.last, Self.areAlike(last, entry) {
+                groups[groups.count - 1].append(entry)
+            } else {
+                groups.append([entry])
+            }
+        }
+        return groups
+    }
+
+    private static func areAlike(_ left: Timeline.Entry, _ right: Timeline.Entry) -> Bool {
+        // Attempts of the same delivery and copies of an event differ only in a number.
+        func words(_ entry: Timeline.Entry) -> String {
+            entry.words.replacing(/#[0-9]+/, with: "#")
+        }
+        return left.exchange.from == right.exchange.from && left.exchange.to == right.exchange.to
+            && left.time == right.time && left.outcome == right.outcome
+            && words(left) == words(right)
+            && left.exchange.response?.body == right.exchange.response?.body
+    }
+
+    private static let headCount = 3
+    private static let tailCount = 6
+
+    /// Returns the indices of the entries to show: the first and the last ones, and those around
+    /// the one that decides the case.
+    private static func shownIndices(_ count: Int, around deciding: Int?) -> Set<Int> {
+        var shown = Set(0..<count).filter { $0 < headCount || $0 >= count - tailCount }
+        if let deciding { shown.formUnion((deciding - 1)...(deciding + 1)) }
+        return shown
+    }
+
+    private func responseBody(_ exchange: Exchange, _ isDeciding: Bool) -> String {
+        guard exchange.to == .backend, let body = exchange.response?.body, !body.isEmpty else {
+            return ""
+        }
+        let lengthMax = isDeciding ? Self.decidingLengthMax : Self.responseLengthMax
+        return " " + Self.bodyText(body).shortened(lengthMax)
+    }
+
+    private static func bodyText(_ body: [UInt8]) -> String {
+        // The longest body that is shown is much shorter.
+        String(decoding: body.prefix(4_096), as: UTF8.self)
+    }
+
+    /// The number of the exchange that decides the case: the first evidence of the finding that the
+    /// backend answered, else a response with an error, else the last delivery.
+    private var decidingSequence: Int? {
+        let timeline = result.timeline
+        let evidence = Set(cause.finding?.evidence ?? [])
+        let responses = timeline.filter { $0.to == .backend }
+        let isAboutResponse = [.unexpectedStatus, .missingResponse].contains(cause.kind)
+        let refused = responses.first { exchange in
+            exchange.response.map { $0.status >= 400 } ?? true
+        }
+        let deciding =
+            (isAboutResponse ? refused : nil)
+            ?? responses.last { evidence.contains($0.sequence) }
+            ?? timeline.first { evidence.contains($0.sequence) } ?? refused
+            ?? responses.last { if case .delivery = $0.purpose { true } else { false } }
+        return deciding?.sequence
+    }
+
+    // MARK: Log
+
+    private static let logLineMax = 4
+
+    /// The last lines of the backend's output, after the last line that names an error.
+    private var logLines: [String] {
+        let lines = (result.backendOutput ?? "").exactLines.filter { line in
+            line.contains { !$0.isWhitespace }
+        }
+        let last = lines.suffix(Self.logLineMax)
+        let errorIndex = lines.lastIndex {
+            $0.contains(/error|exception|traceback|panic|fatal/.ignoresCase())
+        }
+        guard let errorIndex, errorIndex < last.startIndex else { return Array(last) }
+        return [lines[errorIndex]] + last.suffix(Self.logLineMax - 1)
+    }
+}
+
+extension String {
+    /// The text on one line of at most `max` bytes, with terminal codes escaped.
+    fileprivate func shortened(_ max: Int) -> String {
+        // Reads no more of a long text than can be shown.
+        let words = prefix(4 * max).split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        let line = words.printable
+        guard line.utf8.count > max || count > 4 * max else { return line }
+        var shortened = ""
+        for character in line {
+            guard shortened.utf8.count + character.utf8.count <= max - 3 else { break }
+            shortened.append(character)
+        }
+        return shortened + "…"
+    }
+}

@@ -1,0 +1,232 @@
+import Contracts
+import Judging
+import Providers
+import Redaction
+import Reports
+import TestSupport
+import Testing
+import Values
+
+/// The report for coding agents: short in every case, and complete for the first cause.
+@Suite("The report for coding agents")
+struct AgentReportTests {
+    private static let replay = ReplayCommand(["assay", "verify", "--seed", "7"])
+        .redacted(SecretDeclaration())
+
+    private static func render(_ report: RunReport) -> String {
+        AgentReport.render(report.redacted(), replay: replay)
+    }
+
+    /// A case in which the backend refuses an event.
+    private static func refusal(_ id: String, status: Int = 500) -> CaseResult {
+        ReportFixtures.result(.failed, id) { result in
+            result.findings = [
+                Finding(.wrongStateValue, expected: "access true", actual: "access false")
+            ]
+            result.timeline = [
+                ReportFixtures.exchange(
+                    .app,
+                    .backend,
+                    .registration(user: "ada"),
+                    "POST /api/register",
+                    number: 1
+                ),
+                ReportFixtures.exchange(
+                    .revenueCat,
+                    .backend,
+                    .delivery(name: "purchase", attempt: 1),
+                    "POST /api/webhook",
+                    body: ["event": ["id": "event-9", "type": "RENEWAL"]],
+                    number: 2,
+                    outcome: .answered(
+                        HTTPMessage.Response(status, body: Array(#"{"error":"no column"}"#.utf8))
+                    )
+                ),
+            ]
+            result.backendOutput = "ready\nTypeError: no column 'grace'\n    at line 7\nGET 200\n"
+        }
+    }
+
+    @Test func `the first cause has everything that leads to the fix`() {
+        let text = Self.render(ReportFixtures.report([Self.refusal("a/b/c")]))
+        let expectedLines = [
+            "Assay: not green; 1 failed; seed 7", "1 cause; fix cause 1 first: 1 of 1 case",
+            "   case a/b/c (S-03 must, E302): A redelivered event takes effect once",
+            "   - app→backend register ada POST /api/register: 200",
+            #"   > revenuecat→backend purchase #1 POST /api/webhook: 500 {"error":"no column"}"#,
+            #"     request POST /api/webhook {"event":{"id":"event-9","type":"RENEWAL"}}"#,
+            "   expected access true", "   actual access false",
+            "   log TypeError: no column 'grace'", "   log GET 200",
+            "   replay assay verify --seed 7 --only a/b/c",
+            "explain a code or a clause: assay explain E302",
+        ]
+        let lines = text.split(separator: "\n").map(String.init)
+        for line in expectedLines { #expect(lines.contains(line), "\(line)\nis not in\n\(text)") }
+        #expect(text.contains("   remedy "))
+    }
+
+    @Test func `an error in the log comes before the last lines`() {
+        let result = ReportFixtures.result(.failed) {
+            let requests = (1...20).map { "GET /\($0) 200" }.joined(separator: "\n")
+            $0.backendOutput = "start\npanic: nil map\n" + requests
+        }
+        let lines = Self.render(ReportFixtures.report([result])).split(separator: "\n")
+        #expect(
+            lines.filter { $0.contains("   log ") }
+                == [
+                    "   log panic: nil map", "   log GET /18 200", "   log GET /19 200",
+                    "   log GET /20 200",
+                ]
+        )
+    }
+
+    @Test func `equal requests in a row are one line`() {
+        let result = ReportFixtures.result(.failed) {
+            $0.timeline = (1...8).map {
+                ReportFixtures.exchange(
+                    .revenueCat,
+                    .backend,
+                    .delivery(name: "copy", attempt: $0),
+                    number: $0
+                )
+            }
+        }
+        let text = Self.render(ReportFixtures.report([result]))
+        #expect(text.contains("copy #1 POST /x: 200 (8 times)\n"))
+        #expect(!text.contains("copy #2"))
+    }
+
+    @Test func `a request that decides is shown in the middle of a long case`() {
+        let result = ReportFixtures.result(.failed) {
+            $0.timeline = (1...60).map {
+                ReportFixtures.exchange(
+                    .app,
+                    .backend,
+                    .appCall("call-\($0)"),
+                    number: $0,
+                    outcome: .answered(HTTPMessage.Response($0 == 30 ? 500 : 200))
+                )
+            }
+            $0.findings = [
+                Finding(.responseStatus, expected: "200", actual: "500", evidence: [30])
+            ]
+        }
+        let text = Self.render(ReportFixtures.report([result]))
+        #expect(text.contains("   > app→backend call-30 "))
+        #expect(text.contains("   … 25 more requests\n"))
+        #expect(text.contains("   … 23 more requests\n"))
+    }
+
+    // MARK: The law about the length
+
+    /// A report of a run with many failures of many kinds, with long texts from a backend.
+    private static func generatedReport(seed: UInt64) -> RunReport {
+        var arbitrary = ArbitraryValues(seed: seed)
+        func words(_ countMax: Int) -> String {
+            (0..<arbitrary.int(0...countMax)).map { _ in arbitrary.text() }.joined(separator: " ")
+        }
+        let cases = (0..<arbitrary.int(0...400)).map { number in
+            let verdict = arbitrary.one(of: Verdict.allCases)
+            return ReportFixtures.result(verdict, "a/case-\(number)/" + words(3)) { result in
+                result.contract.title = words(60)
+                result.contract.clause = arbitrary.one(of: ["S-03", "S-05", "A-01", words(20)])
+                result.note = words(40)
+                result.hints = (0..<arbitrary.int(0...5)).map { _ in words(40) }
+                result.backendOutput = words(400)
+                result.replayedCaseIDs = arbitrary.int(0...9) > 0 ? nil : [words(400)]
+                for index in result.findings.indices {
+                    let code = arbitrary.one(of: FindingCode.allCases)
+                    var finding = Finding(
+                        code,
+                        expected: words(100),
+                        actual: words(100),
+                        remedy: words(100),
+                        evidence: [arbitrary.int(0...40)]
+                    )
+                    finding.nearMiss = (0..<arbitrary.int(0...9)).map { _ in words(40) }
+                    result.findings[index] = finding
+                }
+                result.timeline = (0..<arbitrary.int(0...40)).map { number in
+                    ReportFixtures.exchange(
+                        .revenueCat,
+                        .backend,
+                        .delivery(name: words(3), attempt: number),
+                        body: arbitrary.json(),
+                        number: number,
+                        outcome: .answered(
+                            HTTPMessage.Response(
+                                arbitrary.one(of: [200, 404, 500]),
+                                body: Array(words(200).utf8)
+                            )
+                        )
+                    )
+                }
+            }
+        }
+        var report = ReportFixtures.report(cases, notes: (0..<5).map { _ in words(80) })
+        report.seed = words(40)
+        report.hasTimedOut = arbitrary.bool()
+        if arbitrary.int(0...9) == 0 { report.skipReasons = (0..<9).map { _ in words(300) } }
+        return report
+    }
+
+    @Test(arguments: 0..<60)
+    func `every run has a report of less than 4,000 tokens`(seed: UInt64) {
+        let report = Self.generatedReport(seed: seed)
+        let text = Self.render(report)
+        #expect(text.utf8.count <= AgentReport.lengthMax)
+        #expect(AgentReport.lengthMax < 4 * 4_000)
+        #expect(text == Self.render(report))
+        for scalar in text.unicodeScalars where scalar != "\n" {
+            #expect(!scalar.isUnprintable, "\(scalar.visibleEscape)")
+        }
+        let causes = FailureCauses(report.redacted().value)
+        #expect(text.contains("\n1. ") == !causes.all.isEmpty)
+    }
+
+    @Test func `hundreds of equal failures are one cause with one case`() {
+        let cases = (1...300).map { Self.refusal("a/case-\($0)") }
+        let text = Self.render(ReportFixtures.report(cases))
+        #expect(text.contains("fix cause 1 first: 300 of 300 cases"))
+        #expect(text.split(separator: "\n").count { $0.hasPrefix("   case ") } == 1)
+        #expect(text.utf8.count < 2_000)
+    }
+
+    @Test func `a long replay command is not cut`() {
+        let start = String(repeating: "x", count: 5_000)
+        let replay = ReplayCommand(["assay", "verify", "--start", start])
+            .redacted(SecretDeclaration())
+        let report = ReportFixtures.report([Self.refusal("a/b/c")]).redacted()
+        let text = AgentReport.render(report, replay: replay)
+        #expect(text.contains("   replay your command with --only a/b/c, with the seed above\n"))
+    }
+
+    // MARK: Other runs
+
+    @Test func `a green run is one line`() {
+        let text = Self.render(ReportFixtures.report([ReportFixtures.result(.passed)]))
+        #expect(text.hasPrefix("Assay: green; 1 passed; seed 7\n"))
+        #expect(text.utf8.count < 600)
+    }
+
+    @Test func `a run that stopped before its first case names the reasons`() {
+        var report = ReportFixtures.report([ReportFixtures.result(.notRun)])
+        report.skipReasons = ["the backend does not start:\nENOENT"]
+        let text = Self.render(report)
+        #expect(text.contains("stopped: the backend does not start: ENOENT\n"))
+    }
+
+    @Test(arguments: ReportFixtures.hostile)
+    func `hostile text stays text`(text: String) {
+        let rendered = Self.render(ReportFixtures.planted(text))
+        #expect(rendered.unicodeScalars.allSatisfy { $0 == "\n" || !$0.isUnprintable })
+        #expect(!rendered.split(separator: "\n").contains { $0.hasPrefix("::") })
+    }
+
+    @Test func `a declared secret is masked`() {
+        let secret = "os-app-key-assay-77"
+        var report = ReportFixtures.planted("key \(secret)")
+        report.declared.values = ["onesignal-key": Secret(secret)]
+        #expect(!Self.render(report).contains(secret))
+    }
+}
