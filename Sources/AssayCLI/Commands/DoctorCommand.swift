@@ -127,7 +127,8 @@ struct DoctorCommand: AsyncParsableCommand {
         let run = DiscoveryRun(
             profile: profile,
             addresses: try target.addresses(for: profile),
-            survey: SourceSurvey(SourceFiles.read(FileManager.default.currentDirectoryPath)),
+            survey: RepositorySurvey(SourceFiles.read(FileManager.default.currentDirectoryPath))
+                .survey(of: nil),
             path: path,
             authority: Setting.authority.text(target.ca)
         )

@@ -3,7 +3,7 @@ internal import Replay
 
 /// Reads the source and configuration files of a repository, up to limits on their number and size.
 enum SourceFiles {
-    private static let fileCountMax = 2000
+    private static let fileCountMax = 4000
     private static let fileBytesMax = 512 << 10
     private static let totalBytesMax = 20 << 20
     /// The names of skipped folders: dependencies, build output, and files that the running backend
@@ -12,7 +12,7 @@ enum SourceFiles {
         "node_modules", "venv", "env", "vendor", "dist", "build", "target", "__pycache__",
         "coverage",
         "Pods", "test", "tests", "spec", "__tests__", "site-packages", "migrations", "public",
-        "static",
+        "static", "ios", "android",
     ]
 
     /// Reads the files of a repository.
@@ -52,6 +52,9 @@ enum SourceFiles {
                     if !name.hasPrefix("."), !skippedFolders.contains(name) { folders.append(path) }
                 case .typeRegular:
                     let size = (attributes[.size] as? NSNumber)?.intValue ?? 0
+                    if SourceSurvey.isMarker(path) {
+                        foundFiles.append(SourceSurvey.File(path: path, text: ""))
+                    }
                     guard SourceSurvey.isSource(path) || SourceSurvey.isManifest(path),
                         size <= fileBytesMax, foundFiles.count < fileCountMax,
                         byteCount < totalBytesMax,
@@ -69,16 +72,40 @@ enum SourceFiles {
         return foundFiles
     }
 
-    /// Returns a start command in which `python` is replaced by the interpreter in the folder's
-    /// virtual environment.
+    /// The names of files with environment variables that frameworks load at the start of a
+    /// backend.
+    private static let ownVariableFiles = [".env", ".env.development", ".env.local"]
+
+    /// Returns the environment variables that the owner of a backend has set, in `.env` files and
+    /// in the shell.
     ///
-    /// Without one, `python3` replaces a `python` that is not installed.
-    static func command(_ command: String, in folder: String) -> String {
-        guard command.hasPrefix("python ") else { return command }
-        for name in [".venv/bin/python", "venv/bin/python"]
-        where FileManager.default.isExecutableFile(atPath: folder + "/" + name) {
-            return name + command.dropFirst("python".count)
+    /// - Parameter folders: The folders of the `.env` files. A later folder replaces the values of
+    ///   an earlier one, and the shell those of the files.
+    static func ownVariables(in folders: [String]) -> [String: String] {
+        var values: [String: String] = [:]
+        for folder in folders {
+            for name in ownVariableFiles {
+                guard let data = FileManager.default.contents(atPath: folder + "/" + name),
+                    data.count <= fileBytesMax
+                else { continue }
+                values.merge(DotEnv.parse(String(decoding: data, as: UTF8.self))) { $1 }
+            }
         }
+        return values.merging(ProcessInfo.processInfo.environment) { $1 }
+    }
+
+    /// Returns a start command whose program is the one in the folder's virtual environment.
+    ///
+    /// Without a virtual environment, `python3` replaces a `python` that is not installed.
+    static func command(_ command: String, in folder: String) -> String {
+        guard let program = command.split(separator: " ").first, !program.contains("/") else {
+            return command
+        }
+        for name in [".venv/bin/", "venv/bin/", "../.venv/bin/"]
+        where FileManager.default.isExecutableFile(atPath: folder + "/" + name + program) {
+            return name + command
+        }
+        guard program == "python" else { return command }
         let searchPath = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
         let hasPython = searchPath.contains {
             FileManager.default.isExecutableFile(atPath: "\($0)/python")

@@ -12,6 +12,8 @@ struct DiscoveryRun {
     let profile: Profile
     let addresses: [Exchange.Party: ReplaySession.Address]
     let survey: SourceSurvey
+    /// The environment variables that the owner of the backend has set.
+    var own = OwnVariables()
     /// The path of the profile to write.
     let path: String
     /// The path of a PEM file with additional CA certificates to trust for an https target.
@@ -41,14 +43,16 @@ struct DiscoveryRun {
         let folder = workFolder.path
         let interruption = Interruption()
         let addresses = addresses
-        let (profile, survey) = (profile, survey)
+        let (profile, survey, own) = (profile, survey, own)
         let discoveryAttemptCount = Locked(0)
         do {
             return try await interruption.run {
                 let (discovery, session) = try await BackendDiscovery.discover(
                     profile,
                     survey,
-                    name: SuiteRun.nonce()
+                    own: own,
+                    name: SuiteRun.nonce(),
+                    onProgress: { Terminal.error("assay: \($0)\n") }
                 ) { profile throws(ReplaySession.OpenError) in
                     let attemptNumber = discoveryAttemptCount.withLock { discoveryAttemptCount in
                         discoveryAttemptCount += 1

@@ -32,6 +32,10 @@ package struct BackendDiscovery: Sendable {
         @Sendable (Profile) async throws(ReplaySession.OpenError) -> ReplaySession
 
     let survey: SourceSurvey
+    /// The environment variables that the owner of the backend has set.
+    let own: OwnVariables
+    /// Prints a request that was sent and the one that is tried next.
+    let onProgress: @Sendable (String) -> Void
     /// Whether a route was found that returns a 2xx status for a purchase event.
     var acceptsEvents = false
     /// Whether the backend does not respond to requests that create a user.
@@ -40,11 +44,21 @@ package struct BackendDiscovery: Sendable {
 
     /// The token with which Assay, as the sender of webhooks, authenticates to the backend.
     static let token = "assay-test-token"
+    /// The key with which Assay signs webhooks for a backend that verifies signatures.
+    static let signingKey = "assay-test-signing-key"
 
-    private init(_ profile: Profile, _ survey: SourceSurvey, name: String) {
+    private init(
+        _ profile: Profile,
+        _ survey: SourceSurvey,
+        _ own: OwnVariables,
+        name: String,
+        onProgress: @escaping @Sendable (String) -> Void
+    ) {
         self.profile = profile
         self.survey = survey
+        self.own = own
         self.name = name
+        self.onProgress = onProgress
     }
 
     /// Discovers how to test a backend.
@@ -53,6 +67,8 @@ package struct BackendDiscovery: Sendable {
     ///   - profile: A profile with the backend's address or its start command. Its other settings
     ///     are kept.
     ///   - survey: The facts found in the backend's files.
+    ///   - own: The environment variables that the owner of the backend has set.
+    ///   - onProgress: Prints a request that was sent and the one that is tried next.
     ///   - name: The prefix of the names of all namespaces that the discovery uses.
     ///   - open: Opens a backend with a profile. It is called again for each environment that is
     ///     tried.
@@ -61,11 +77,19 @@ package struct BackendDiscovery: Sendable {
     package static func discover(
         _ profile: Profile,
         _ survey: SourceSurvey,
+        own: OwnVariables = OwnVariables(),
         name: String,
+        onProgress: @escaping @Sendable (String) -> Void = { _ in },
         open: SessionOpener
     ) async throws(ReplaySession.OpenError) -> (discovery: BackendDiscovery, session: ReplaySession)
     {
-        var discovery = BackendDiscovery(profile, survey, name: name)
+        var discovery = BackendDiscovery(
+            profile,
+            survey,
+            own,
+            name: name,
+            onProgress: onProgress
+        )
         let session = try await discovery.open(open)
         await discovery.findSignedInProbe(session)
         await discovery.findUsers(session)
@@ -104,6 +128,8 @@ package struct BackendDiscovery: Sendable {
         let variable: String
         /// The value of the Authorization header that the sender of webhooks uses.
         let header: String
+        /// Whether the variable holds the key with which the sender signs webhooks.
+        var isSigned = false
     }
 
     /// Opens the backend with the environment variables that its files seem to require.
@@ -113,7 +139,7 @@ package struct BackendDiscovery: Sendable {
         _ open: SessionOpener
     ) async throws(ReplaySession.OpenError) -> ReplaySession {
         let standardNames = ReplaySession.standardNames(profile)
-        let guess = EnvironmentGuess(survey, standardNames: standardNames)
+        let guess = EnvironmentGuess(survey, own: own, standardNames: standardNames)
         if let entitlement = guess.entitlement { profile.entitlement = entitlement }
         if survey.usesTokens, !survey.readsKeyAddresses { adoptIDTokens() }
         guard profile.start != nil else {
@@ -134,7 +160,7 @@ package struct BackendDiscovery: Sendable {
                 isUnresolved: true
             )
         }
-        let sharedSecretOptions = sharedSecretOptions(hasVariable: guess.authorization != nil)
+        let sharedSecretOptions = sharedSecretOptions(guess)
         for (index, sharedSecretOption) in sharedSecretOptions.enumerated() {
             if let variable = guess.authorization {
                 profile.start?.environment[variable] = sharedSecretOption.variable
@@ -142,12 +168,17 @@ package struct BackendDiscovery: Sendable {
             if let sharedSecretName {
                 profile.secrets[sharedSecretName] = Secret(sharedSecretOption.header)
             }
+            if let signingSecretName {
+                profile.secrets[signingSecretName] =
+                    sharedSecretOption.isSigned ? Secret(Self.signingKey) : nil
+            }
             let session = try await openWithGuessedVariables(open, standardNames)
             let isTokenAccepted = await findWebhook(session)
             if isTokenAccepted || index == sharedSecretOptions.count - 1 {
                 await findReadiness(session)
                 return session
             }
+            onProgress("the route refuses this secret; trying another way to share it")
             let webhookNoteKey = webhookNoteKey
             notes.removeAll { $0.key == webhookNoteKey }
             await session.close()
@@ -175,18 +206,28 @@ package struct BackendDiscovery: Sendable {
     }
 
     /// Returns the ways to share the token with the backend, in the order in which they are tried.
-    private func sharedSecretOptions(hasVariable: Bool) -> [SharedSecretOption] {
+    private func sharedSecretOptions(_ guess: EnvironmentGuess) -> [SharedSecretOption] {
         let bareToken = Self.token
         let bearerToken = "Bearer " + bareToken
         // If no environment variable holds the token, there is only one way to share it.
-        guard hasVariable else { return [SharedSecretOption(variable: "", header: bearerToken)] }
-        var sharedSecretOptions = [
+        guard guess.authorization != nil else {
+            return [SharedSecretOption(variable: "", header: bearerToken)]
+        }
+        var options = [
             SharedSecretOption(variable: bearerToken, header: bearerToken),
             SharedSecretOption(variable: bareToken, header: bearerToken),
             SharedSecretOption(variable: bareToken, header: bareToken),
         ]
-        if survey.prependsBearer { sharedSecretOptions.swapAt(0, 1) }
-        return sharedSecretOptions
+        if survey.prependsBearer { options.swapAt(0, 1) }
+        if let signingSecretName, survey.usesHMAC {
+            let signed = SharedSecretOption(
+                variable: "{{secret.\(signingSecretName.rawValue)}}",
+                header: bearerToken,
+                isSigned: true
+            )
+            options.insert(signed, at: guess.isAuthorizationSigned ? 0 : options.count)
+        }
+        return options
     }
 
     /// The largest number of missing variables that are set one after the other until the backend
@@ -213,6 +254,7 @@ package struct BackendDiscovery: Sendable {
                     .filter { !givenNames.contains($0.name) }
                 let guess = EnvironmentGuess(
                     survey,
+                    own: own,
                     standardNames: standardNames,
                     variables: variables
                 )

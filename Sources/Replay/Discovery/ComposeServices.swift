@@ -5,7 +5,8 @@
 /// ignored, because `init` also searches other files.
 struct ComposeServices {
     private(set) var variables: [(name: String, value: String?, line: Int)] = []
-    private(set) var commands: [String] = []
+    /// The commands, each with the folder from which its service is built.
+    private(set) var commands: [(command: String, folder: String, line: Int)] = []
 
     static let names: Set<String> = [
         "compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml",
@@ -46,11 +47,18 @@ struct ComposeServices {
             )
         else { return }
         var isInEnvironment = false
+        let context =
+            serviceLines.compactMap { line in
+                ["build: ", "context: "].first { line.text.hasPrefix($0) }
+                    .map { Self.unquoted(line.text.dropFirst($0.count)) }
+            }.first { !$0.contains("{") } ?? ""
+        let folder = context.hasPrefix("./") ? String(context.dropFirst(2)) : context
         for line in serviceLines {
             if line.indent == indentLevel, !line.text.hasPrefix("- ") {
                 isInEnvironment = line.text == "environment:"
-                if line.text.hasPrefix("command: "), !line.text.contains("[") {
-                    commands.append(Self.unquoted(line.text.dropFirst("command: ".count)))
+                if line.text.hasPrefix("command: ") {
+                    let command = Self.unquoted(line.text.dropFirst("command: ".count))
+                    commands.append((command, folder == "." ? "" : folder, line.number))
                 }
                 continue
             }

@@ -13,6 +13,8 @@ struct EnvironmentGuess: Sendable {
     /// The variable whose value the backend compares with the Authorization header of a webhook;
     /// nil if none was found.
     private(set) var authorization: String?
+    /// Whether the variable in `authorization` seems to hold a key with which webhooks are signed.
+    private(set) var isAuthorizationSigned = false
     /// The name of the entitlement that the backend uses; nil if it was not found.
     private(set) var entitlement: String?
     /// Variables that seem to be important, but whose values could not be guessed.
@@ -26,11 +28,16 @@ struct EnvironmentGuess: Sendable {
     ///   - variables: The variables to guess; nil for all variables that the files read.
     init(
         _ survey: SourceSurvey,
+        own: OwnVariables = OwnVariables(),
         standardNames: Set<String>,
         variables: [SourceSurvey.Variable]? = nil
     ) {
-        for variable in variables ?? survey.variables {
-            let nameParts = Set(variable.name.split(separator: "_").map(String.init))
+        let variables = variables ?? survey.variables
+        let webhook = WebhookSecretSearch(survey).best(in: variables)
+        authorization = webhook?.name
+        isAuthorizationSigned = webhook?.isSigned ?? false
+        for variable in variables where variable.name != authorization {
+            let nameParts = Self.parts(of: variable.name)
             if nameParts.contains("ENTITLEMENT") || nameParts.contains("ENTITLEMENTS") {
                 entitlement = entitlement ?? variable.fallback
                 continue
@@ -40,26 +47,33 @@ struct EnvironmentGuess: Sendable {
                     variable,
                     nameParts,
                     provider,
-                    survey,
                     isStandard: standardNames.contains(variable.name)
                 )
-            } else if !standardNames.contains(variable.name) {
-                guessValue(variable, nameParts)
+            } else if !standardNames.contains(variable.name),
+                !own.names.contains(variable.name)
+            {
+                guessValue(variable, nameParts, survey)
             }
         }
+    }
+
+    /// Returns the parts of the name of a variable in upper case.
+    static func parts(of name: String) -> Set<String> {
+        let words = name.replacing(#/([a-z0-9])([A-Z])/#) { "\($0.1)_\($0.2)" }
+        return Set(words.uppercased().split(separator: "_").map(String.init))
     }
 
     private static let addressWords: Set<String> = [
         "URL", "BASE", "HOST", "ENDPOINT", "ORIGIN", "SERVER", "URI", "API",
     ]
-    private static let secretWords: Set<String> = [
+    static let secretWords: Set<String> = [
         "KEY", "TOKEN", "SECRET", "AUTH", "AUTHORIZATION", "PASSWORD", "APIKEY",
     ]
-    private static let webhookWords: Set<String> = ["WEBHOOK", "WEBHOOKS", "HOOK", "AUTHORIZATION"]
-    private static let signingWords: Set<String> = ["SIGNING", "SIGNATURE", "HMAC"]
+    static let webhookWords: Set<String> = ["WEBHOOK", "WEBHOOKS", "HOOK", "AUTHORIZATION"]
+    static let signingWords: Set<String> = ["SIGNING", "SIGNATURE", "HMAC"]
 
-    private static func provider(of variable: SourceSurvey.Variable) -> ProviderEntry? {
-        let name = "_\(variable.name)_"
+    static func provider(of variable: SourceSurvey.Variable) -> ProviderEntry? {
+        let name = "_\(variable.name.uppercased())_"
         let host = variable.fallback.map(OriginClients.origin(of:))?.lowercased() ?? ""
         return Services.providers.first { provider in
             provider.exclusiveHosts.contains { host.hasSuffix("/" + $0) }
@@ -75,7 +89,6 @@ struct EnvironmentGuess: Sendable {
         _ variable: SourceSurvey.Variable,
         _ nameParts: Set<String>,
         _ provider: ProviderEntry,
-        _ survey: SourceSurvey,
         isStandard: Bool
     ) {
         let name = variable.name
@@ -83,44 +96,44 @@ struct EnvironmentGuess: Sendable {
         if let value = provider.hints.values.first(where: { name.contains($0.key) })?.value {
             if !isStandard { values[name] = value }
         } else if !nameParts.isDisjoint(with: Self.secretWords) {
-            let isWebhookVariable = !nameParts.isDisjoint(with: Self.webhookWords)
-            let isSigningSecret =
-                !nameParts.isDisjoint(with: Self.signingWords)
-                || survey.usesHMAC && nameParts.contains("SECRET")
-            if isWebhookVariable, isSigningSecret, provider.party.secret("signing") != nil {
-                values[name] = "{{secret.\(party)-signing}}"
-            } else if isWebhookVariable, provider.party.secret("authorization") != nil {
-                authorization = authorization ?? name
-            } else if provider.party.secret("key") != nil, !isStandard {
+            if provider.party.secret("key") != nil, !isStandard {
                 values[name] = "{{secret.\(party)-key}}"
             }
         } else if variable.fallback?.isAddress == true
             || !nameParts.isDisjoint(with: Self.addressWords)
         {
-            guard !isStandard else { return }
             let path = (variable.fallback ?? "").dropFirst(
                 OriginClients.origin(of: variable.fallback ?? "").count
             )
-            values[name] = "{{fake.\(party)}}" + (path.hasSuffix("/") ? path.dropLast() : path)
+            let trimmedPath = path.hasSuffix("/") ? path.dropLast() : path
+            // The standard value has no path.
+            guard !isStandard || !trimmedPath.isEmpty else { return }
+            values[name] = "{{fake.\(party)}}" + trimmedPath
         }
     }
 
     /// Guesses the value of a variable that belongs to no provider (no service for which Assay has
     /// a fake).
-    private mutating func guessValue(_ variable: SourceSurvey.Variable, _ nameParts: Set<String>) {
-        let name = variable.name
-        let isSecret = !nameParts.isDisjoint(with: Self.secretWords)
-        if isSecret, !nameParts.isDisjoint(with: Self.webhookWords) {
-            authorization = authorization ?? name
-        } else if !nameParts.isDisjoint(with: [
+    private mutating func guessValue(
+        _ variable: SourceSurvey.Variable,
+        _ nameParts: Set<String>,
+        _ survey: SourceSurvey
+    ) {
+        if !nameParts.isDisjoint(with: [
             "DATA", "DB", "DATABASE", "STORE", "SQLITE", "STORAGE",
         ]) {
-            guessValue(store: variable, nameParts)
-        } else if isSecret, variable.fallback == nil {
+            guessValue(store: variable, nameParts, survey)
+        } else if !nameParts.isDisjoint(with: Self.secretWords), variable.fallback == nil {
             // The backend may not start without this variable, and no fake checks its value.
-            values[name] = "assay-test"
+            values[variable.name] = "assay-test"
         }
     }
+
+    /// The packages that open a database by the URL of an SQLite file as well.
+    private static let packagesWithSQLite = [
+        "sqlalchemy", "sqlmodel", "dj-database-url", "django-environ", "databases", "tortoise-orm",
+        "flask-sqlalchemy",
+    ]
 
     /// Guesses the value of a variable that contains the location of the backend's data.
     ///
@@ -128,7 +141,8 @@ struct EnvironmentGuess: Sendable {
     /// developer's own data.
     private mutating func guessValue(
         store variable: SourceSurvey.Variable,
-        _ nameParts: Set<String>
+        _ nameParts: Set<String>,
+        _ survey: SourceSurvey
     ) {
         let name = variable.name
         let usualFileName = variable.fallback?.split(separator: "/").last.map(String.init)
@@ -138,6 +152,10 @@ struct EnvironmentGuess: Sendable {
             values[name] = "{{data}}/" + (usualFileName ?? name.lowercased())
         } else if variable.fallback?.hasPrefix("sqlite:") == true {
             values[name] = "sqlite:///{{data}}/" + (usualFileName ?? "data.db")
+        } else if nameParts.contains("URL"),
+            Self.packagesWithSQLite.contains(where: survey.packages.contains)
+        {
+            values[name] = "sqlite:///{{data}}/data.db"
         } else {
             open.append(variable)
         }

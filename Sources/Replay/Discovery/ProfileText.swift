@@ -65,6 +65,9 @@ extension BackendDiscovery {
                 Self.token == secret.exposed || secret.exposed == "Bearer " + Self.token
                 ? secret.exposed : "${\(sharedSecretVariable)}"
             lines += ["secrets:", "  \(sharedSecretName.rawValue): \(header)"]
+            if let signingSecretName, profile.secrets[signingSecretName] != nil {
+                lines.append("  \(signingSecretName.rawValue): \(Self.signingKey)")
+            }
         }
         return lines
     }

@@ -54,8 +54,6 @@ package struct SourceSurvey: Sendable {
     package private(set) var routes: [Route] = []
     package private(set) var variables: [Variable] = []
     package private(set) var fixedHosts: [FixedHost] = []
-    /// Commands that seem to start the backend, the most likely one first.
-    package private(set) var commands: [String] = []
     /// The lowercase names of the packages that the backend depends on.
     package private(set) var packages: Set<String> = []
     /// Whether the code puts `Bearer` before a variable, probably to compare the result with a
@@ -70,13 +68,13 @@ package struct SourceSurvey: Sendable {
     /// Whether the code computes an HMAC to sign or verify data.
     package private(set) var usesHMAC = false
 
-    private var composeCommands: [String] = []
-
     package init(_ files: [File]) {
         var sources: [SourceText] = []
         for file in files {
             readManifest(file)
-            recordMentionedProviders(in: file.text.lowercased())
+            if !file.path.hasSuffix(".md") {
+                recordMentionedProviders(in: file.text.lowercased())
+            }
             let source = SourceText(path: file.path, text: file.text)
             sources.append(source)
             guard SourceSurvey.isSource(file.path) else { continue }
@@ -84,27 +82,27 @@ package struct SourceSurvey: Sendable {
             read(source)
         }
         routes = RouteSurvey(sources).routes
-        variables = variables.uniqued(by: \.name)
+        variables = VariableSurvey(sources, listed: variables).variables
         fixedHosts = fixedHosts.uniqued()
-        // The start command of a container may use files that exist only in the container, so it
-        // comes last.
-        commands = (commands + composeCommands).uniqued()
     }
 
     /// Reads the lines of a source file.
     private mutating func read(_ source: SourceText) {
-        let readsComputedVariable = source.lines.contains(where: Self.readsComputedVariable)
         for (index, line) in source.lines.enumerated() {
             let location = "\(source.path):\(index + 1)"
-            if readsComputedVariable { read(namesIn: line, location) }
-            read(variablesOf: line, location)
             read(hostsOf: line, location)
             let lowercaseLine = line.lowercased()
-            usesHMAC =
-                usesHMAC || lowercaseLine.contains("createhmac") || lowercaseLine.contains("hmac.")
+            usesHMAC = usesHMAC || Self.signatureForms.contains(where: lowercaseLine.contains)
             prependsBearer = prependsBearer || Self.bearerForms.contains(where: line.contains)
         }
     }
+
+    /// The forms, in lower case, in which code computes an HMAC. A comparison in constant time,
+    /// such as `hmac.compare_digest`, is none of them.
+    private static let signatureForms = [
+        "createhmac", "hmac.new", "hash_hmac", "hmacsha", "openssl::hmac", "getinstance(\"hmac",
+        "hmac<sha", "hmac::new", ":crypto.mac(", "name: 'hmac'", "name: \"hmac\"",
+    ]
 
     /// The forms in which code puts `Bearer` before a variable.
     private static let bearerForms = [
@@ -156,17 +154,41 @@ package struct SourceSurvey: Sendable {
         path.split(separator: ".").last.map { sourceExtensions.contains($0.lowercased()) } ?? false
     }
 
-    /// Returns whether the file defines how the backend is started or which packages it depends on.
+    /// The names of files that show how a backend is started, which packages it depends on, or
+    /// which routes and variables it has.
+    private static let manifestNames: Set<String> = ComposeServices.names.union([
+        "package.json", "requirements.txt", "pyproject.toml", "Pipfile", "Procfile", "go.mod",
+        "Gemfile", "Cargo.toml", "composer.json", "config.ru", "Package.swift", "mix.exs",
+        "pom.xml", "build.gradle", "build.gradle.kts", "deno.json", "deno.jsonc", "wrangler.toml",
+        "Dockerfile", "Makefile", "GNUmakefile", "makefile", "render.yaml", "render.yml",
+        "railway.json", "railway.toml", "nixpacks.toml", "app.yaml", "application.yml",
+        "application.yaml", "application.properties", "README.md", "readme.md",
+    ])
+
+    /// The names of files of which only the existence matters.
+    private static let markerNames: Set<String> = [
+        "pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb", "uv.lock", "poetry.lock", "mvnw",
+        "gradlew", "artisan", "rails",
+    ]
+
+    /// Returns whether the file shows how the backend is started, which packages it depends on, or
+    /// which routes and variables it has.
     package static func isManifest(_ path: String) -> Bool {
         let name = path.split(separator: "/").last.map(String.init) ?? path
-        return ComposeServices.names.contains(name)
-            || [
-                "package.json", "requirements.txt", "pyproject.toml", "Procfile", "go.mod",
-                "Gemfile",
-                "Cargo.toml", "composer.json", "manage.py", "config.ru", ".env.example",
-                ".env.sample",
-                "Package.swift",
-            ].contains(name)
+        return manifestNames.contains(name) || name.hasSuffix(".csproj") || isVariableExample(name)
+    }
+
+    /// Returns whether only the existence of the file matters, and not its content.
+    package static func isMarker(_ path: String) -> Bool {
+        markerNames.contains(path.split(separator: "/").last.map(String.init) ?? path)
+    }
+
+    /// Returns whether a file lists environment variables with example values.
+    private static func isVariableExample(_ name: String) -> Bool {
+        guard name.contains("env") else { return false }
+        return ["example", "sample", "template", "demo", "dist"].contains {
+            name.lowercased().split { !$0.isLetter }.map(String.init).contains($0)
+        }
     }
 
     private mutating func recordMentionedProviders(in text: String) {
@@ -192,9 +214,12 @@ package struct SourceSurvey: Sendable {
 
     private mutating func readManifest(_ file: File) {
         let name = file.path.split(separator: "/").last.map(String.init) ?? file.path
-        let isInTopFolder = !file.path.contains("/")
         switch name {
-        case "package.json": readNodePackage(file, isInTopFolder: isInTopFolder)
+        case "package.json":
+            guard let object = JSONValue(ifValid: Array(file.text.utf8)) else { return }
+            for key in ["dependencies", "devDependencies"] {
+                packages.formUnion(object[key]?.object?.members.map { $0.key.lowercased() } ?? [])
+            }
         case "requirements.txt", "pyproject.toml", "Gemfile", "go.mod", "Cargo.toml":
             packages.formUnion(
                 file.text.lowercased().split {
@@ -202,52 +227,13 @@ package struct SourceSurvey: Sendable {
                 }
                 .map(String.init)
             )
-            guard isInTopFolder else { return }
-            if name == "go.mod" { commands.append("go run .") }
-            if name == "Cargo.toml" { commands.append("cargo run") }
-        case "Procfile" where isInTopFolder: readProcfile(file)
-        case "manage.py" where isInTopFolder:
-            commands.append("python manage.py runserver --noreload {{port}}")
-        case "config.ru" where isInTopFolder: commands.append("bundle exec rackup -p {{port}}")
-        case _ where ComposeServices.names.contains(name) && isInTopFolder:
-            let services = ComposeServices(file.text)
-            composeCommands += services.commands
-            for (name, value, line) in services.variables {
+        case _ where ComposeServices.names.contains(name):
+            for (name, value, line) in ComposeServices(file.text).variables {
                 let location = "\(file.path):\(line)"
                 variables.append(Variable(name: name, fallback: value, location: location))
             }
-        case ".env.example", ".env.sample": readVariableExamples(file)
-        default:
-            // A Python program that consists of one file in the top folder.
-            if isInTopFolder, name.hasSuffix(".py") { readPythonProgram(file, name) }
-        }
-    }
-
-    private mutating func readNodePackage(_ file: File, isInTopFolder: Bool) {
-        guard let object = JSONValue(ifValid: Array(file.text.utf8)) else { return }
-        for key in ["dependencies", "devDependencies"] {
-            packages.formUnion(object[key]?.object?.members.map { $0.key.lowercased() } ?? [])
-        }
-        guard isInTopFolder else { return }
-        if let script = object["scripts"]?["start"]?.string {
-            // A script that only calls node runs without npm, because npm would not pass on
-            // signals.
-            commands.append(script.hasPrefix("node ") ? script : "npm start")
-        } else if let main = object["main"]?.string {
-            commands.append("node \(main)")
-        }
-    }
-
-    private mutating func readProcfile(_ file: File) {
-        for line in file.text.split(separator: "\n") where line.hasPrefix("web:") {
-            let command = line.dropFirst(4).drop { $0 == " " }
-            commands.insert(
-                String(command).replacing("$PORT", with: "{{port}}").replacing(
-                    "${PORT}",
-                    with: "{{port}}"
-                ),
-                at: 0
-            )
+        case _ where Self.isVariableExample(name): readVariableExamples(file)
+        default: break
         }
     }
 
@@ -264,61 +250,7 @@ package struct SourceSurvey: Sendable {
         }
     }
 
-    private mutating func readPythonProgram(_ file: File, _ name: String) {
-        let module = name.dropLast(3)
-        if file.text.contains("FastAPI(") {
-            commands.append("python -m uvicorn \(module):app --port {{port}}")
-        } else if file.text.contains("app.run(") {
-            commands.append("python \(name)")
-        } else if file.text.contains("Flask(") {
-            commands.append("python -m flask --app \(module) run --port {{port}}")
-        }
-    }
-
     // MARK: Lines
-
-    private mutating func read(variablesOf line: String, _ location: String) {
-        guard line.lowercased().contains("env") else { return }
-        let patterns = [
-            #"process\.env\.([A-Z][A-Z0-9_]{2,})"#, #"process\.env\[\s*["'`]([A-Z][A-Z0-9_]{2,})"#,
-            #"environ(?:\.get\(|\[)\s*["']([A-Z][A-Z0-9_]{2,})"#,
-            #"(?i:getenv)\(\s*["']([A-Z][A-Z0-9_]{2,})"#,
-            #"ENV(?:\.fetch\(|\[)\s*["']([A-Z][A-Z0-9_]{2,})"#,
-            #"(?i:\w*env\w*)\(\s*["']([A-Z][A-Z0-9_]{2,})"#,
-            #"env\.get\(\s*["']([A-Z][A-Z0-9_]{2,})"#,
-        ]
-        for pattern in patterns {
-            for match in Self.captures(pattern, line) {
-                // The default value follows the name in quotation marks: `|| 'x'`, `?? "x"`, `,
-                // "x")`.
-                let textAfterName =
-                    line.firstRange(of: match[0]).map { String(line[$0.upperBound...]) } ?? ""
-                let fallback = Self.captures(
-                    #"^["'\]\)]*\s*(?:\|\||\?\?|,|or)\s*["'`]([^"'`]*)["'`]"#,
-                    textAfterName
-                ).first?[0]
-                variables.append(Variable(name: match[0], fallback: fallback, location: location))
-            }
-        }
-    }
-
-    /// Returns whether a line of code reads an environment variable by a computed name:
-    /// `process.env[name]`.
-    private static func readsComputedVariable(_ line: String) -> Bool {
-        guard line.lowercased().contains("env") else { return false }
-        let pattern =
-            #"process\.env\[\s*[a-z_]|environ(?:\.get\(|\[)\s*[a-z_]|(?i:getenv)\(\s*[a-z_]|ENV(?:\.fetch\(|\[)\s*[a-z_]"#
-        return !captures("(" + pattern + ")", line).isEmpty
-    }
-
-    /// Finds names of environment variables that the code passes to one of its functions:
-    /// `required('API_KEY')`.
-    private mutating func read(namesIn line: String, _ location: String) {
-        let pattern = #"\w+\(\s*["'`]([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)["'`]"#
-        for match in Self.captures(pattern, line) {
-            variables.append(Variable(name: match[0], fallback: nil, location: location))
-        }
-    }
 
     private mutating func read(hostsOf line: String, _ location: String) {
         guard line.contains("://") else { return }

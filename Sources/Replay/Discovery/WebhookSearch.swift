@@ -12,6 +12,14 @@ extension BackendDiscovery {
     /// the sender.
     var sharedSecretName: SecretName? { webhook.party.secret("authorization") }
 
+    /// The secret with which the sender signs webhooks; nil if the sender signs none.
+    var signingSecretName: SecretName? { webhook.party.secret("signing") }
+
+    /// Whether a route was found that receives the webhooks.
+    package var hasFoundWebhook: Bool {
+        !profile.namesOfDefaultEndpoints.contains(webhook.sender.webhookEndpoint)
+    }
+
     /// The environment variable from which a profile takes the Authorization value of webhooks, if
     /// the backend is already running and therefore has its own value.
     package var sharedSecretVariable: String { webhook.authorizationVariable }
@@ -47,7 +55,8 @@ extension BackendDiscovery {
             profile.namesOfDefaultEndpoints.contains(sender.webhookEndpoint)
             ? [] : [profile.endpoints[sender.webhookEndpoint]?.path].compactMap(\.self)
         let commonPaths = sender.commonWebhookPaths.filter { $0 != "/" }
-        return (configuredPaths + candidates.map(\.path) + commonPaths).uniqued()
+        let likelyPaths = WebhookRoutes(survey.routes).routes.map(\.path)
+        return (configuredPaths + likelyPaths + candidates.map(\.path) + commonPaths).uniqued()
     }
 
     /// Finds the route that accepts the webhooks of the sender, and stores it in the profile.
@@ -60,7 +69,8 @@ extension BackendDiscovery {
         let executor = executor(session)
         var bestCandidate: (path: String, status: Int)?
         var timeoutCount = 0
-        for path in webhookPaths.prefix(40) {
+        let paths = Array(webhookPaths.prefix(40))
+        for (index, path) in paths.enumerated() {
             let outcome = await executor.sendTestEvent(
                 name + "-t",
                 path: path,
@@ -70,9 +80,16 @@ extension BackendDiscovery {
             // If the backend does not respond, the whole search would take minutes, so it ends at
             // the second timeout.
             if timeoutCount > 1 { break }
+            let next = index + 1 < paths.count ? "; next: POST \(paths[index + 1])" : ""
             guard case .answered(let response) = outcome,
                 !RouteStatuses.unserved.contains(response.status)
-            else { continue }
+            else {
+                if index < Self.reportedPathCountMax {
+                    onProgress("TEST event to POST \(path): \(outcome.summary)\(next)")
+                }
+                continue
+            }
+            onProgress("TEST event to POST \(path): \(response.status)")
             let isBetter =
                 bestCandidate.map { Self.statusRank(response.status) > Self.statusRank($0.status) }
                 ?? true
@@ -102,6 +119,9 @@ extension BackendDiscovery {
         )
         return isTokenAccepted
     }
+
+    /// The number of failed paths that are reported one by one.
+    private static let reportedPathCountMax = 5
 
     static func statusRank(_ status: Int) -> Int {
         switch status {
@@ -137,5 +157,16 @@ extension BackendDiscovery {
             return
         }
         note("start: ready", "no common health route returns 2xx, so any response means ready")
+    }
+}
+
+extension Exchange.Outcome {
+    /// The status of the response, or the reason why there is none.
+    fileprivate var summary: String {
+        switch self {
+        case .answered(let response): "\(response.status)"
+        case .failed(_, let text): text
+        case .pending, .answerLost, .requestCut: "no response"
+        }
     }
 }

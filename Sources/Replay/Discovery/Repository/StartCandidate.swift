@@ -1,0 +1,50 @@
+/// A command that seems to start the backend, with the file that shows it.
+package struct StartCandidate: Hashable, Sendable {
+    /// How certain a candidate is; the most certain one first.
+    enum Source: Int, Comparable, Sendable {
+        /// A file with the start command for a hosting service, such as a Procfile.
+        case hosting
+        /// A script of the package manifest, or the form in which the framework is started.
+        case framework
+        case makefile
+        /// A file that seems to open a port.
+        case guess
+        /// The command of a container, which may use files that exist only in the container.
+        case container
+
+        static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
+    }
+
+    /// The command, with `{{port}}` and `{{data}}`.
+    package let command: String
+    /// The folder in which the command runs, relative to the repository; empty for its top folder.
+    package let folder: String
+    /// The reason for the command, such as `FastAPI in main.py:12`.
+    package let evidence: String
+    /// The environment variables that the framework needs, with `{{port}}` and `{{data}}`.
+    package var environment: [String: String] = [:]
+    /// A command that installs the packages of the backend; nil if none is known.
+    package var installation: String?
+    let source: Source
+    /// The file or folder whose routes the program serves; empty for all files of the project.
+    var scope = ""
+    /// The route of the project that seems to receive webhooks; nil if there is none.
+    package var webhook: SourceSurvey.Route?
+
+    /// Words in the names of programs that serve no requests.
+    private static let otherProgramWords: Set<String> = [
+        "seed", "seeds", "seeder", "migrate", "migration", "migrations", "worker", "workers",
+        "cron", "job", "jobs", "script", "scripts", "tool", "tools", "cli", "test", "tests",
+        "example", "examples", "mock", "mocks", "fake", "celery", "scheduler", "backfill", "bench",
+        "admin", "docs", "gen", "generate", "e2e", "debug",
+    ]
+
+    /// Whether the command seems to start another program than a server.
+    var isOtherProgram: Bool {
+        command.lowercased().split { !$0.isLetter && !$0.isNumber }
+            .contains { Self.otherProgramWords.contains(String($0)) }
+    }
+
+    /// Whether a variable of the command is not known, so that the command may fail.
+    var hasUnknownVariable: Bool { command.contains("$") }
+}

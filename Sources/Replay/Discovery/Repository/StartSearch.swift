@@ -1,0 +1,150 @@
+/// Searches the files of one project for commands that start it.
+struct StartSearch: Sendable {
+    private(set) var candidates: [StartCandidate] = []
+    /// The framework of an app with a user interface, if the project contains nothing else.
+    private(set) var frontEnd: String?
+
+    private let folder: String
+    private let paths: Set<String>
+
+    /// Searches the files of a project.
+    ///
+    /// - Parameters:
+    ///   - files: The files of the project, with paths relative to the repository.
+    ///   - folder: The folder of the project, relative to the repository; empty for its top folder.
+    init(_ files: [SourceSurvey.File], in folder: String) {
+        self.folder = folder
+        let prefixLength = folder.isEmpty ? 0 : folder.count + 1
+        let sources = files.map {
+            SourceText(path: String($0.path.dropFirst(prefixLength)), text: $0.text)
+        }
+        paths = Set(sources.map(\.path))
+        for source in sources {
+            if source.path == "package.json" { addScripts(of: source) }
+            for entry in StartFiles(source).entries { add(entry, source) }
+        }
+        for framework in Framework.all {
+            for rule in framework.starts {
+                for source in sources { add(rule, framework, source) }
+            }
+        }
+        let installation = installation
+        let environment = commonEnvironment
+        for index in candidates.indices {
+            candidates[index].installation = installation
+            if [.hosting, .makefile, .container].contains(candidates[index].source) {
+                candidates[index].environment = environment
+            }
+        }
+    }
+
+    // MARK: Commands
+
+    private mutating func addScripts(of source: SourceText) {
+        let scripts = PackageScripts(source.text, packageManager)
+        frontEnd = scripts.frontEnd
+        for entry in scripts.commands {
+            candidates.append(
+                StartCandidate(
+                    command: entry.command,
+                    folder: folder,
+                    evidence: "\(entry.script) in \(below(source.path))",
+                    source: .framework
+                )
+            )
+        }
+    }
+
+    private mutating func add(_ entry: StartFiles.Entry, _ source: SourceText) {
+        let words = entry.command.split(separator: " ").map(String.init)
+        // A path of a container does not exist on this machine.
+        let isMissing = words.first.map { program in
+            program.contains("/") && !program.contains("=")
+                && !paths.contains(program.hasPrefix("./") ? String(program.dropFirst(2)) : program)
+        }
+        guard isMissing != true else { return }
+        // The folder in which the file is, unless the file names another one.
+        let fileFolder = source.path.split(separator: "/").dropLast().joined(separator: "/")
+        let entryFolder = entry.folder.isEmpty ? fileFolder : entry.folder
+        candidates.append(
+            StartCandidate(
+                command: entry.command,
+                folder: below(entryFolder),
+                evidence: "\(below(source.path)):\(entry.line)",
+                source: entry.source
+            )
+        )
+    }
+
+    private mutating func add(
+        _ rule: Framework.StartRule,
+        _ framework: Framework,
+        _ source: SourceText
+    ) {
+        let path = SourceText(path: "", text: source.path)
+        guard !path.matches(rule.file).isEmpty, rule.needs.map(paths.contains) ?? true else {
+            return
+        }
+        var line: Int?
+        var app = ""
+        if let pattern = rule.text {
+            guard let match = source.matches(pattern).first else { return }
+            (line, app) = (match.line, match["app"] ?? "")
+        }
+        let parts = source.path.split(separator: "/").map(String.init)
+        let stem = source.path.lastIndex(of: ".").map { String(source.path[..<$0]) } ?? source.path
+        var modules = stem.split(separator: "/").map(String.init)
+        if modules.last == "__init__" { modules.removeLast() }
+        let command = rule.command.replacing("{{app}}", with: app)
+            .replacing("{{file}}", with: source.path)
+            .replacing("./{{folder}}", with: parts.count > 1 ? "./{{folder}}" : ".")
+            .replacing("{{folder}}", with: parts.dropLast().joined(separator: "/"))
+            .replacing("{{module}}", with: modules.joined(separator: "."))
+        candidates.append(
+            StartCandidate(
+                command: command,
+                folder: folder,
+                evidence: "\(framework.name) in \(below(source.path))"
+                    + (line.map { ":\($0)" } ?? ""),
+                environment: framework.environment,
+                source: rule.isWeak ? .guess : .framework,
+                scope: rule.isOneProgramPerFile ? below(source.path) : ""
+            )
+        )
+    }
+
+    // MARK: Packages
+
+    private var packageManager: String {
+        if paths.contains("pnpm-lock.yaml") { return "pnpm" }
+        if paths.contains("yarn.lock") { return "yarn" }
+        return paths.contains("bun.lock") || paths.contains("bun.lockb") ? "bun" : "npm"
+    }
+
+    /// The command that installs the packages, by a file of the project.
+    private static let installations: KeyValuePairs = [
+        "uv.lock": "uv sync", "poetry.lock": "poetry install",
+        "requirements.txt":
+            "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
+        "pyproject.toml": "python3 -m venv .venv && .venv/bin/pip install -e .",
+        "Gemfile": "bundle install", "composer.json": "composer install",
+        "go.mod": "go mod download",
+        "package.json": "npm install",
+    ]
+
+    private var installation: String? {
+        Self.installations.first { paths.contains($0.key) }.map {
+            $0.key == "package.json" ? "\(packageManager) install" : $0.value
+        }
+    }
+
+    /// The environment variables of all frameworks that the project uses.
+    private var commonEnvironment: [String: String] {
+        candidates.filter { $0.source == .framework && $0.scope.isEmpty }
+            .reduce(into: [:]) { $0.merge($1.environment) { own, _ in own } }
+    }
+
+    private func below(_ path: String) -> String {
+        folder.isEmpty ? path : path.isEmpty ? folder : folder + "/" + path
+    }
+}
