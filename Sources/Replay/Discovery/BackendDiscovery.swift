@@ -94,9 +94,11 @@ package struct BackendDiscovery: Sendable {
         await discovery.findSignedInProbe(session)
         await discovery.findUsers(session)
         await discovery.findProbes(session)
+        await discovery.findOtherEndpoints(session)
         let executor = discovery.executor(session)
         discovery.doctorChecks = await DoctorChecks.checkBackend(executor, name: name + "-x")
         discovery.noteMissingEffects()
+        discovery.noteDatabases()
         discovery.noteCallsToFixedHosts(session)
         return (discovery, session)
     }

@@ -7,8 +7,8 @@ internal import Values
 /// Searches for a request that creates a user in the backend.
 extension BackendDiscovery {
     static let userPathWords = [
-        "signup", "sign-up", "register", "users", "user", "accounts", "customers", "identify",
-        "anonymous", "guest", "devices",
+        "register", "users", "user", "identify", "customers", "anonymous", "guest", "devices",
+        "signup", "sign-up", "accounts",
     ]
 
     /// Finds a request that creates a user in the backend, and stores it in the profile.
@@ -25,7 +25,7 @@ extension BackendDiscovery {
                 && !["webhook", "hook", "login", "logout", "password"].contains {
                     path.contains($0)
                 }
-        }.sorted { Self.userRank($0.path) < Self.userRank($1.path) }
+        }.sorted { Self.userRank($0) < Self.userRank($1) }
         let clock = session.executor.clock
         for route in candidateRoutes.prefix(12) {
             let start = clock.now
@@ -57,8 +57,14 @@ extension BackendDiscovery {
         )
     }
 
-    static func userRank(_ path: String) -> Int {
-        userPathWords.firstIndex { path.lowercased().contains($0) } ?? userPathWords.count
+    /// Returns the position of a route in the order in which the routes are tried.
+    ///
+    /// A route that reads the ID of a user comes before one that creates an account for a login.
+    static func userRank(_ route: SourceSurvey.Route) -> Int {
+        let path = route.path.lowercased()
+        let readsID = route.bodyNames.contains { value(of: $0) == "{{id}}" }
+        let rank = userPathWords.firstIndex { path.contains($0) } ?? userPathWords.count
+        return rank + (readsID ? 0 : userPathWords.count)
     }
 
     func canCreateUser(

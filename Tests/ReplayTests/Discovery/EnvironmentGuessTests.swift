@@ -58,8 +58,74 @@ struct EnvironmentGuessTests {
         let guess = Self.guess(
             "const s = process.env.RC_WEBHOOK_SECRET;\ncrypto.createHmac('sha256', s)"
         )
-        #expect(guess.values["RC_WEBHOOK_SECRET"] == "{{secret.revenuecat-signing}}")
-        #expect(guess.authorization == nil)
+        #expect(guess.authorization == "RC_WEBHOOK_SECRET")
+        #expect(guess.isAuthorizationSigned)
+        // A comparison in constant time signs nothing.
+        let compared = Self.guess(
+            "s = os.environ['RC_WEBHOOK_SECRET']\nhmac.compare_digest(a, s)"
+        )
+        #expect(compared.authorization == "RC_WEBHOOK_SECRET")
+        #expect(!compared.isAuthorizationSigned)
+    }
+
+    private static let secretOrders: [(text: String, name: String?)] = [
+        ("env.TELEGRAM_WEBHOOK_SECRET\nenv.REVENUECAT_WEBHOOK_SECRET", "REVENUECAT_WEBHOOK_SECRET"),
+        ("env.STRIPE_WEBHOOK_SECRET", nil),
+        ("env.WEBHOOK_SECRET\nenv.REVENUECAT_SECRET_KEY", "WEBHOOK_SECRET"),
+        ("env.REVENUECAT_SECRET\nenv.REVENUECAT_API_KEY", "REVENUECAT_SECRET"),
+        (
+            "app.post('/webhooks/revenuecat', h)\nenv.REVENUECAT_SECRET_KEY",
+            "REVENUECAT_SECRET_KEY"
+        ),
+    ]
+
+    @Test("the secret of the sender comes before those of others", arguments: secretOrders)
+    func secret(text: String, name: String?) {
+        #expect(Self.guess(text).authorization == name)
+    }
+
+    @Test func `the path of the API is kept from an example value`() {
+        let survey = SourceSurvey([
+            .init(path: "a.py", text: #"BASE = os.environ["REVENUECAT_API_BASE"]"#),
+            .init(
+                path: ".env.example",
+                text: "REVENUECAT_API_BASE=https://api.revenuecat.com/v1"
+            ),
+        ])
+        for standardNames in [[], ["REVENUECAT_API_BASE"]] as [Set<String>] {
+            let guess = EnvironmentGuess(survey, standardNames: standardNames)
+            #expect(guess.values["REVENUECAT_API_BASE"] == "{{fake.revenuecat}}/v1")
+        }
+    }
+
+    @Test func `the owner's own values are kept`() {
+        let survey = SourceSurvey([
+            .init(path: "a.js", text: "env.JWT_SECRET\nenv.ONESIGNAL_REST_KEY\nenv.DB_PATH")
+        ])
+        let own = OwnVariables(["JWT_SECRET": "x", "ONESIGNAL_REST_KEY": "y", "DB_PATH": ""])
+        let guess = EnvironmentGuess(survey, own: own, standardNames: [])
+        #expect(guess.values["JWT_SECRET"] == nil)
+        #expect(guess.values["ONESIGNAL_REST_KEY"] == "{{secret.onesignal-key}}")
+        #expect(guess.values["DB_PATH"] == "{{data}}/db_path")
+    }
+
+    private static let databases: [(value: String, text: String?, isLocal: Bool)] = [
+        ("postgres://u:p@db.example.com:5432/app?ssl=1", "app' on db.example.com", false),
+        ("postgresql+asyncpg://u:p@localhost/app", "the postgresql database 'app'", true),
+        ("mongodb+srv://u:p@c0.mongodb.net", "the mongodb+srv database on c0", false),
+        ("mysql://root@127.0.0.1:3306/shop", "'shop' on 127.0.0.1", true),
+        ("postgres://u:p@[::1]:5432/app", "'app' on [::1]", true),
+        ("postgres:///app", "the postgres database 'app'", true),
+        ("https://example.com/a", nil, true), ("x", nil, true), ("postgres://", "database", true),
+    ]
+
+    @Test("a database is named without its user and password", arguments: databases)
+    func database(value: String, text: String?, isLocal: Bool) {
+        let found = OwnVariables(["URL": value]).databases.first
+        #expect((found == nil) == (text == nil))
+        if let text { #expect(found?.text.contains(text) == true, "\(found?.text ?? "")") }
+        #expect(found?.isLocal ?? true == isLocal)
+        #expect(found?.text.contains("u:p") != true)
     }
 
     @Test func `a remote database URL is left out, and the entitlement is found`() {

@@ -198,6 +198,49 @@ struct InitTests {
         }
     }
 
+    @Test func `the next start command is tried after one that fails`() async throws {
+        let folder = try Self.folder(Self.source)
+        try folder.write("web: exit 3\n", to: "Procfile")
+        try folder.write("run:\n\t\(Self.start)\n", to: "Makefile")
+        let listed = try await Program(["init", "--dry-run"], folder: folder.path).wait()
+        #expect(listed.status == 0, "\(listed.errors)")
+        #expect(listed.output.contains("1. exit 3"), "\(listed.output)")
+        #expect(listed.output.contains("from Makefile:2"), "\(listed.output)")
+        let path = folder.path + "/assay.yaml"
+        #expect(!FileManager.default.fileExists(atPath: path))
+        let made = try await Program(["init"], folder: folder.path).wait()
+        #expect(made.status == 0, "\(made.output)\(made.errors)")
+        #expect(made.errors.contains("it exited with status 3"), "\(made.errors)")
+        #expect(made.errors.contains("trying the next start command"), "\(made.errors)")
+        #expect(
+            made.errors.contains("TEST event to POST /api/webhooks/revenuecat: 200"),
+            "\(made.errors)"
+        )
+        #expect(try Self.profile(in: folder).contains("ready: GET /healthz"))
+    }
+
+    @Test func `the last line of a failed search asks for the start command`() async throws {
+        let folder = try Self.folder(Self.source)
+        try folder.write("web: exit 3\n", to: "Procfile")
+        try folder.write("fastapi\n", to: "requirements.txt")
+        let made = try await Program(["init"], folder: folder.path).wait()
+        #expect(made.status == 6)
+        #expect(made.errors.contains(".venv/bin/pip install -r requirements.txt"))
+        #expect(made.errors.contains("init --start 'exit 3'"), "\(made.errors)")
+    }
+
+    @Test func `a database on another machine needs a consent`() async throws {
+        let folder = try Self.folder(Self.source)
+        try folder.write("DATABASE_URL=postgres://u:pw@db.example.com/app\n", to: ".env")
+        let start = ["init", "--start", "exit 3"]
+        let refused = try await Program(start, folder: folder.path).wait()
+        #expect(refused.status == 2)
+        #expect(refused.errors.contains("the postgres database 'app' on db.example.com"))
+        #expect(!refused.errors.contains("pw"))
+        let allowed = try await Program(start + ["--yes"], folder: folder.path).wait()
+        #expect(allowed.status == 6, "\(allowed.errors)")
+    }
+
     private static let hopelessCases: [(arguments: [String], status: Int32, text: String)] = [
         ([], 2, "found no command that starts the backend"),
         (["--start", "exit 3"], 6, "it exited with status 3"),

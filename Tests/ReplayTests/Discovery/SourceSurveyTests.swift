@@ -171,16 +171,15 @@ struct SourceSurveyTests {
             ]
         )
         #expect(survey.variables.first?.location == "compose.yaml:8")
-        #expect(survey.commands == ["node shop.js"])
         for text in ["", "services:", "services:\n  a:", "services: {a: {build: .}}", "- x"] {
             #expect(Self.survey(text, "compose.yaml").variables.isEmpty)
         }
         // What its own files say of its start counts more.
-        let both = SourceSurvey([
+        let both = RepositorySurvey([
             .init(path: "docker-compose.yml", text: Self.compose),
             .init(path: "package.json", text: #"{"scripts": {"start": "node src/i.js"}}"#),
         ])
-        #expect(both.commands == ["node src/i.js", "node shop.js"])
+        #expect(both.candidates.map(\.command) == ["node src/i.js", "node shop.js"])
     }
 
     @Test func `a hard-coded host without a variable is distinguished`() {
@@ -196,17 +195,26 @@ struct SourceSurveyTests {
         ("package.json", #"{"scripts": {"start": "node src/i.js"}}"#, "node src/i.js"),
         ("package.json", #"{"scripts": {"start": "ts-node i.ts"}}"#, "npm start"),
         ("Procfile", "web: gunicorn app:app -b :$PORT", "gunicorn app:app -b :{{port}}"),
-        ("app.py", "app = Flask(__name__)\napp.run()", "python app.py"),
-        ("app.py", "app = Flask(__name__)", "python -m flask --app app run --port {{port}}"),
+        (
+            "app.py", "app = Flask(__name__)\napp.run()",
+            "python -m flask --app app:app run --port {{port}}"
+        ),
         ("main.py", "app = FastAPI()", "python -m uvicorn main:app --port {{port}}"),
-        ("go.mod", "module x", "go run ."),
+        ("main.go", "package main\nfunc main() {}", "go run ."),
     ]
 
     @Test("the start command is found in the project files", arguments: starts)
     func start(path: String, text: String, command: String) {
-        #expect(Self.survey(text, path).commands.first == command)
-        // A part of it is not the whole.
-        #expect(Self.survey(text, "sub/" + path).commands.isEmpty)
+        for folder in ["", "sub"] {
+            let file = SourceSurvey.File(
+                path: folder.isEmpty ? path : "\(folder)/\(path)",
+                text: text
+            )
+            let manifest = SourceSurvey.File(path: "\(folder)/requirements.txt", text: "")
+            let found = RepositorySurvey(folder.isEmpty ? [file] : [file, manifest]).candidates
+            #expect(found.first?.command == command)
+            #expect(found.first?.folder == folder)
+        }
     }
 
     @Test func `hostile files are read to the end`() {
@@ -216,7 +224,6 @@ struct SourceSurveyTests {
             .init(path: "package.json", text: "{"), .init(path: "package.json", text: "[]"),
             .init(path: ".env.example", text: "=\n==\n#A=b\nA"), .init(path: "", text: "x"),
         ])
-        #expect(survey.commands.isEmpty)
         #expect(survey.routes.count < 400)
     }
 }

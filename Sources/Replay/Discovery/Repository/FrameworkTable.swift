@@ -62,7 +62,7 @@ extension Framework {
                 command: "deno task {{app}}"
             ),
             StartRule(
-                file: #"\.[jt]s$"#,
+                file: #"^(?!(?:.*/)?supabase/functions/).*\.[jt]s$"#,
                 text: #"Deno\.serve\("#,
                 command: "deno run --allow-all {{file}}",
                 isWeak: true
@@ -171,7 +171,7 @@ extension Framework {
             StartRule(
                 file: #"\.py$"#,
                 text:
-                    #"^def\s+(?<app>\w+)\([^\n]*\n(?:[ \t]+[^\n]*\n|\s*\n)*?[ \t]+\w+\s*(?::\s*[\w.]+\s*)?=\s*(?:\w+\.)?(?:FastAPI|Starlette)\("#,
+                    #"^def\s+(?<app>\w+)\([^\n]*\n(?:(?:[ \t][^\n]*)?\n)*?[ \t]+\w+\s*(?::\s*[\w.]+\s*)?=\s*(?:\w+\.)?(?:FastAPI|Starlette)\("#,
                 command: "python -m uvicorn {{module}}:{{app}} --factory --port {{port}}"
             ),
         ],

@@ -41,7 +41,7 @@ struct PackageScripts: Sendable {
         guard frontEnd == nil else { return }
         for name in ["start", "serve", "server", "dev", "start:dev", "develop"] {
             guard let script = scripts?[name]?.string,
-                SourceText(path: "", text: script).matches(Self.frontEndCommand).isEmpty
+                !Self.frontEndCommand.occurs(in: script)
             else { continue }
             commands.append(
                 (Self.command(script, name, scripts, manager), "the script '\(name)'")
@@ -62,7 +62,7 @@ struct PackageScripts: Sendable {
         _ manager: String
     ) -> String {
         let runsOthersBefore = scripts?["pre" + name] != nil
-        let file = SourceText(path: "", text: script).matches(builtFile).first?["file"]
+        let file = builtFile.first("file", in: script)
         if let file, !runsOthersBefore, scripts?["build"] != nil {
             return "[ -e \(file) ] || \(manager) run build; exec \(script)"
         }

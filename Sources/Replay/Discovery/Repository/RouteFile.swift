@@ -100,12 +100,12 @@ struct RouteFile: Sendable {
 
     private mutating func read(filesOf syntax: RouteSyntax, _ framework: Framework) {
         for filePrefix in syntax.filePrefixes
-        where !SourceText(path: "", text: source.path).matches(filePrefix.file).isEmpty {
+        where filePrefix.file.occurs(in: source.path) {
             prefix = filePrefix.prefix
         }
         for rule in syntax.files {
             guard
-                let path = SourceText(path: "", text: source.path).matches(rule.path).first?["path"]
+                let path = rule.path.first("path", in: source.path)
             else { continue }
             let matches = rule.methods.map(source.matches)
             if matches?.isEmpty == true { continue }

@@ -117,6 +117,19 @@ struct Pattern: Sendable, ExpressibleByStringLiteral {
     let expression: NSRegularExpression
     let groupNames: [String]
 
+    /// Returns whether the pattern matches a part of a short string, such as a path.
+    func occurs(in text: String) -> Bool {
+        expression.firstMatch(
+            in: text,
+            range: NSRange(location: 0, length: (text as NSString).length)
+        ) != nil
+    }
+
+    /// Returns the text of a group in the first match of a short string; nil if it matches nothing.
+    func first(_ group: String, in text: String) -> String? {
+        SourceText(path: "", text: text).matches(self).first?[group]
+    }
+
     init(stringLiteral source: String) {
         var names: [String] = []
         var plain = ""

@@ -31,12 +31,14 @@ package struct StartCandidate: Hashable, Sendable {
     /// The route of the project that seems to receive webhooks; nil if there is none.
     package var webhook: SourceSurvey.Route?
 
-    /// Words in the names of programs that serve no requests.
+    /// Words in the names of programs that serve no requests, and of programs that restart the
+    /// backend whenever a file changes.
     private static let otherProgramWords: Set<String> = [
         "seed", "seeds", "seeder", "migrate", "migration", "migrations", "worker", "workers",
         "cron", "job", "jobs", "script", "scripts", "tool", "tools", "cli", "test", "tests",
         "example", "examples", "mock", "mocks", "fake", "celery", "scheduler", "backfill", "bench",
         "admin", "docs", "gen", "generate", "e2e", "debug",
+        "watch", "nodemon",
     ]
 
     /// Whether the command seems to start another program than a server.

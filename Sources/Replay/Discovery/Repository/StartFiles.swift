@@ -65,9 +65,8 @@ struct StartFiles: Sendable {
 
     /// Reads a file; the list is empty for a file of another name.
     init(_ source: SourceText) {
-        let path = SourceText(path: "", text: source.path)
         var entries: [Entry] = []
-        for form in Self.forms where !path.matches(form.file).isEmpty {
+        for form in Self.forms where form.file.occurs(in: source.path) {
             let matches = source.matches(form.command)
             for match in form.countsOnlyLast ? Array(matches.suffix(1)) : matches {
                 guard let command = Self.command(match["command"] ?? "") else { continue }
@@ -114,7 +113,7 @@ struct StartFiles: Sendable {
         {
             command = String(command.dropFirst().dropLast())
         }
-        if let inner = SourceText(path: "", text: command).matches(innerShell).first?["command"] {
+        if let inner = innerShell.first("command", in: command) {
             command = inner
         }
         command = command.replacing("\\\n", with: " ").replacing("\\\"", with: "\"")

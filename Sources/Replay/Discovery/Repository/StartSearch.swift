@@ -81,8 +81,7 @@ struct StartSearch: Sendable {
         _ framework: Framework,
         _ source: SourceText
     ) {
-        let path = SourceText(path: "", text: source.path)
-        guard !path.matches(rule.file).isEmpty, rule.needs.map(paths.contains) ?? true else {
+        guard rule.file.occurs(in: source.path), rule.needs.map(paths.contains) ?? true else {
             return
         }
         var line: Int?

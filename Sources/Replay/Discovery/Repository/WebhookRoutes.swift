@@ -30,10 +30,10 @@ struct WebhookRoutes: Sendable {
         guard ["POST", ""].contains(route.method), !route.hasID else { return 0 }
         let path = normalized(route.path)
         let isNamed = senderNames.contains { path.contains($0) }
-        let isHook = ["hook", "event", "notification", "postback", "ingest"].contains {
-            path.contains($0)
-        }
+        let isHook = ["hook", "event", "postback"].contains { path.contains($0) }
         guard isNamed || !otherSenders.contains(where: path.contains) else { return 0 }
+        // Documentation may describe the routes of another program.
+        if route.location.contains(".md:") { return isNamed ? 2 : 0 }
         if isNamed { return isHook ? 6 : 5 }
         let declaration = normalized(route.declaration)
         let file = normalized(route.location)

@@ -1,0 +1,103 @@
+import Foundation
+import Testing
+import TestSupport
+
+@testable import Replay
+
+/// The table of frameworks, with a small repository for each row.
+@Suite("Repository survey")
+struct RepositorySurveyTests {
+    /// A repository in one file: the expected results, and the files below `--- PATH` lines.
+    struct Fixture: Sendable, CustomTestStringConvertible {
+        let name: String
+        let expected: [String: String]
+        let files: [SourceSurvey.File]
+
+        var testDescription: String { name }
+
+        init(_ path: String, _ text: String) {
+            name = path
+            var expected: [String: String] = [:]
+            var files: [SourceSurvey.File] = []
+            // A carriage return and a line feed are one character of a string.
+            let sections = text.components(separatedBy: "\n--- ")
+            for line in sections[0].split(separator: "\n") {
+                let parts = line.split(separator: ":", maxSplits: 1)
+                expected[String(parts[0])] = String(parts[1].dropFirst())
+            }
+            for section in sections.dropFirst() {
+                let end = section.firstIndex(of: "\n") ?? section.endIndex
+                let content = section[end...].dropFirst()
+                files.append(
+                    SourceSurvey.File(path: String(section[..<end]), text: String(content))
+                )
+            }
+            (self.expected, self.files) = (expected, files)
+        }
+    }
+
+    static let fixtures = Repository.files(below: "Tests/Repositories", ending: "txt")
+        .map { Fixture($0.path, $0.text) }
+
+    @Test("the start command, the route and the secret are found", arguments: fixtures)
+    func finds(fixture: Fixture) throws {
+        let repository = RepositorySurvey(fixture.files)
+        let candidate = try #require(repository.candidates.first)
+        #expect(candidate.command == fixture.expected["start"])
+        #expect(candidate.folder == fixture.expected["folder"] ?? "")
+        let route = candidate.webhook.map { "\($0.method) \($0.path)" } ?? "none"
+        #expect(route == fixture.expected["route"])
+        let survey = repository.survey(of: candidate)
+        let guess = EnvironmentGuess(survey, standardNames: [])
+        if let secret = fixture.expected["secret"] { #expect(guess.authorization == secret) }
+        if let variable = fixture.expected["variable"] {
+            let found = candidate.environment.map { "\($0.key)=\($0.value)" }
+            #expect(found.contains(variable))
+        }
+        if let probe = fixture.expected["probe"] {
+            let found = survey.routes.map {
+                "\($0.method) \($0.path)?\($0.queryNames.joined(separator: "&"))"
+            }
+            #expect(found.contains(probe), "\(found)")
+        }
+        #expect(repository.frontEnds.first?.framework == fixture.expected["frontEnd"])
+    }
+
+    @Test func `every row of the table has a repository`() {
+        let rows = Set(Self.fixtures.compactMap { $0.expected["row"] })
+        let frameworks = Set(Framework.all.map(\.name)).subtracting(["documentation"])
+        #expect(frameworks.subtracting(rows).isEmpty)
+    }
+
+    @Test func `the start command of an app with a user interface is no candidate`() {
+        let repository = RepositorySurvey([
+            .init(
+                path: "package.json",
+                text: #"{"scripts": {"start": "expo start"}, "dependencies": {"expo": "53"}}"#
+            )
+        ])
+        #expect(repository.candidates.isEmpty)
+        #expect(repository.frontEnds.map(\.framework) == ["Expo"])
+    }
+
+    @Test func `the files of one program do not show the routes of another`() throws {
+        let fixture = try #require(Self.fixtures.first { $0.expected["row"] == "monorepo" })
+        let repository = RepositorySurvey(fixture.files)
+        let web = try #require(repository.candidates.first { $0.folder == "apps/web" })
+        #expect(web.webhook == nil)
+        #expect(repository.survey(of: web).routes.map(\.path) == ["/"])
+    }
+
+    @Test func `hostile files are searched to the end`() {
+        let long = String(repeating: "def f(x):\n    \n", count: 5000)
+        let words = String(repeating: "word ", count: 20_000)
+        let repository = RepositorySurvey([
+            .init(path: "a.py", text: long), .init(path: "b.js", text: words),
+            .init(path: "c.go", text: "func main() {" + words), .init(path: "", text: "x"),
+            .init(path: "package.json", text: "["), .init(path: "Procfile", text: "web:"),
+            .init(path: "Makefile", text: "run:"), .init(path: "Dockerfile", text: "CMD ["),
+            .init(path: "render.yaml", text: "startCommand: \""),
+        ])
+        #expect(repository.candidates.map(\.folder).allSatisfy(\.isEmpty))
+    }
+}
