@@ -81,6 +81,7 @@ enum SourceFiles {
     ///
     /// - Parameter folders: The folders of the `.env` files. A later folder replaces the values of
     ///   an earlier one, and the shell those of the files.
+    /// - Returns: The values by the names of the variables.
     static func ownVariables(in folders: [String]) -> [String: String] {
         var values: [String: String] = [:]
         for folder in folders {

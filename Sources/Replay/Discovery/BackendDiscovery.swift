@@ -68,8 +68,8 @@ package struct BackendDiscovery: Sendable {
     ///     are kept.
     ///   - survey: The facts found in the backend's files.
     ///   - own: The environment variables that the owner of the backend has set.
-    ///   - onProgress: Prints a request that was sent and the one that is tried next.
     ///   - name: The prefix of the names of all namespaces that the discovery uses.
+    ///   - onProgress: Prints a request that was sent and the one that is tried next.
     ///   - open: Opens a backend with a profile. It is called again for each environment that is
     ///     tried.
     /// - Returns: The discovery, and the session with the backend, which is still open.

@@ -24,6 +24,7 @@ struct EnvironmentGuess: Sendable {
     ///
     /// - Parameters:
     ///   - survey: The facts found in the backend's files.
+    ///   - own: The environment variables that the owner of the backend has set.
     ///   - standardNames: The names of the variables that every started backend gets.
     ///   - variables: The variables to guess; nil for all variables that the files read.
     init(

@@ -97,8 +97,9 @@ package struct SourceSurvey: Sendable {
         }
     }
 
-    /// The forms, in lower case, in which code computes an HMAC. A comparison in constant time,
-    /// such as `hmac.compare_digest`, is none of them.
+    /// The forms, in lower case, in which code computes an HMAC.
+    ///
+    /// A comparison in constant time, such as `hmac.compare_digest`, computes none.
     private static let signatureForms = [
         "createhmac", "hmac.new", "hash_hmac", "hmacsha", "openssl::hmac", "getinstance(\"hmac",
         "hmac<sha", "hmac::new", ":crypto.mac(", "name: 'hmac'", "name: \"hmac\"",

@@ -3,8 +3,9 @@ struct VariableSurvey: Sendable {
     /// The variables, each once, with the first default value that any file shows.
     let variables: [SourceSurvey.Variable]
 
-    /// A row of the table of forms in which files read variables. The group `name` is the name and
-    /// `default` the default value.
+    /// A row of the table of forms in which files read variables.
+    ///
+    /// The group `name` is the name and `default` the default value.
     private struct Form: Sendable {
         /// The extensions of the files; nil: every source file.
         var extensions: Set<String>?

@@ -98,6 +98,6 @@ struct RepositorySurveyTests {
             .init(path: "Makefile", text: "run:"), .init(path: "Dockerfile", text: "CMD ["),
             .init(path: "render.yaml", text: "startCommand: \""),
         ])
-        #expect(repository.candidates.map(\.folder).allSatisfy(\.isEmpty))
+        #expect(!repository.candidates.contains { !$0.folder.isEmpty })
     }
 }
