@@ -217,7 +217,7 @@ private struct AgentCase {
             + line("  request", request + Self.bodyText(exchange.request.body), max: 500)
     }
 
-    /// The entries of the timeline, in groups of entries in a row that an agent cannot tell apart.
+    /// The entries of the timeline, in groups of adjacent entries that look the same to an agent.
     private var groupedEntries: [[Timeline.Entry]] {
         var groups: [[Timeline.Entry]] = []
         for entry in Timeline(result).entries {

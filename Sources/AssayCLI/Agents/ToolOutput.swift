@@ -35,7 +35,7 @@ struct ToolOutput: Hashable, Sendable {
         isError = ![.success, .failures, .undecided].contains(exitStatus)
     }
 
-    /// Returns the start and the end of a text that is too long, with the number of the lines
+    /// Returns the start and the end of an output that is too long, with the number of the lines
     /// between them.
     static func shortened(_ text: String) -> String {
         guard text.count > lengthMax else { return text }

@@ -10,8 +10,8 @@ internal import Darwin
 
 /// A process of this binary that runs the command of one tool call.
 ///
-/// A process of its own keeps the command's output apart from the protocol, and can be ended
-/// together with every program that it has started.
+/// A separate process keeps the command's output apart from the protocol. It can be ended together
+/// with every program that it has started.
 enum ToolProcess {
     /// The path of this program, which a change of the working folder does not affect.
     private static let executablePath =

@@ -54,7 +54,7 @@ struct MCPToolTests {
     @Test(
         "a wrong argument is refused with its name",
         arguments: [
-            ("verify", ["onyl": ["S-03"]], "did you mean 'only'?"),
+            ("verify", ["ony": ["S-03"]], "did you mean 'only'?"),
             ("verify", ["watch": true], "no option 'watch'"),
             ("verify", ["allow-host": ["example.com"]], "no option 'allow-host'"),
             ("verify", ["fail-fast": "true"], "takes true or false"),
