@@ -78,7 +78,7 @@ struct EffectsOfSteps {
     ) -> [(effect: Effect, exchange: Exchange)] {
         let ids = user.map(record.namespace.ids(of:))
         return record.effects.filter { effect, _ in
-            effect.kind == kind && (ids.map { !$0.isDisjoint(with: effect.recipients) } ?? true)
+            effect.kind == kind && (ids.map(effect.reaches) ?? true)
         }
     }
 }

@@ -143,7 +143,8 @@ extension Judge {
                 return switch finding.code {
                 case .effectMissing, .wrongEffectCount, .stateDiffers, .wrongStateValue,
                     .userMissing,
-                    .idempotencyKeyChanged, .effectContentDiffers, .effectHeldUp, .commandMissing, .identitySplit,
+                    .idempotencyKeyChanged, .effectContentDiffers, .effectHeldUp, .commandMissing,
+                    .identitySplit,
                     .registrationLost,
                     .startTooSlow, .wrongUser, .screenDiffers, .personalDataKept,
                     // The backend may not have written the missing field yet.

@@ -11,7 +11,7 @@ package struct Masking: Sendable {
         let token: [UInt8]
     }
 
-    private let tokensByID: [String: String]
+    private let tokensByID: [ExactText: String]
     private let tokensInStrings: [TokenReplacement]
     /// The time ranges of the run on the backend's clock; a time within them is masked.
     private let maskedTimes: [ClosedRange<Instant>]
@@ -38,10 +38,10 @@ package struct Masking: Sendable {
             reader: reader
         )
         tokensByID = Dictionary(
-            tokens.map { ($0.id, $0.token) },
+            tokens.map { (ExactText($0.id), $0.token) },
             uniquingKeysWith: { first, _ in first }
         )
-        let ids = Set(tokens.map(\.id))
+        let ids = Set(tokens.map { ExactText($0.id) })
         tokensInStrings = tokens.filter { $0.id.utf8.count >= Self.idLengthMin }.flatMap {
             id,
             token in
@@ -51,7 +51,7 @@ package struct Masking: Sendable {
                 [id] + (lowercasedID == id ? [] : [lowercasedID])
                 + (uppercasedID == id ? [] : [uppercasedID])
             // A spelling that is the ID of another user means that user.
-            return idSpellings.filter { $0 == id || !ids.contains($0) }.map {
+            return idSpellings.filter { $0.isExactly(id) || !ids.contains(ExactText($0)) }.map {
                 TokenReplacement(bytes: Array($0.utf8), token: Array(token.utf8))
             }
         }
@@ -73,14 +73,14 @@ package struct Masking: Sendable {
             switch leaf {
             case .string(let text): return .string(replaceIDs(in: text))
             case .number(let number):
-                return tokensByID[number.description].map(JSONValue.string) ?? leaf
+                return tokensByID[ExactText(number.description)].map(JSONValue.string) ?? leaf
             case .null, .bool, .array, .object: return leaf
             }
         }
     }
 
     package func replaceIDs(in text: String) -> String {
-        if let token = tokensByID[text] { return token }
+        if let token = tokensByID[ExactText(text)] { return token }
         guard text.utf8.count >= Self.idLengthMin else { return text }
         var bytes = Array(text.utf8)
         var isChanged = false

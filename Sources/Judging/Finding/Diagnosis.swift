@@ -66,7 +66,8 @@ package struct Diagnosis: Hashable, Sendable {
             .unprotectedSecret, .pageBroken, .commandSwallowed:
             clause.hasPrefix("C-")
         case .noResponse, .responseLate, .backendExited, .responseDiffers, .providerCallRefused,
-            .effectContentDiffers, .effectHeldUp, .unstableState, .requestsNotConcurrent, .unobservable,
+            .effectContentDiffers, .effectHeldUp, .unstableState, .requestsNotConcurrent,
+            .unobservable,
             .journalGap,
             .allValuesVolatile,
             .backendThrottled, .backendGone, .appliedButRefused, .webhookThrottled,

@@ -59,8 +59,8 @@ struct AppliedEvent {
         {
             return "\(user) has access"
         }
-        let id = record.namespace.id(of: user)
-        let isNotified = record.effects.contains { $0.effect.recipients.contains(id) }
+        let id = ExactText(record.namespace.id(of: user))
+        let isNotified = record.effects.contains { $0.effect.reaches([id]) }
         return isNotified ? "\(user) got a message" : nil
     }
 }

@@ -67,7 +67,7 @@ package struct EffectRule: Rule {
         let ids = expected.user.map(record.namespace.ids(of:))
         let matchingEffects = record.effects.filter { effect, _ in
             effect.kind == expected.kind
-                && (ids.map { !$0.isDisjoint(with: effect.recipients) } ?? true)
+                && (ids.map(effect.reaches) ?? true)
                 && expected.audience?.isReachedExactly(by: effect, in: record.namespace) != false
         }
         var findings: [Finding] = []

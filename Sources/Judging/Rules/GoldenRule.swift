@@ -235,7 +235,7 @@ package struct GoldenRule: Rule {
             var values = values
             var mismatches = values.match(expectedContent, effect.content)
             if let user = expected.user, let id,
-                record.namespace.ids(of: user).isDisjoint(with: effect.recipients)
+                !effect.reaches(record.namespace.ids(of: user))
             {
                 let recipientNames = effect.recipients.joined(separator: ", ")
                 mismatches.insert(
@@ -267,7 +267,7 @@ package struct GoldenRule: Rule {
     /// IDs.
     private static func recipientNames(_ effect: Effect, _ record: RunRecord) -> String {
         let names = effect.recipients.map { id in
-            record.plan.users.first { record.namespace.id(of: $0) == id }
+            record.plan.users.first { record.namespace.id(of: $0).isExactly(id) }
                 ?? (id == Effect.everyoneRecipientID ? "a segment" : id)
         }
         return names.isEmpty ? "no user" : names.joined(separator: ", ")

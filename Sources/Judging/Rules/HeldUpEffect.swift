@@ -40,7 +40,7 @@ enum HeldUpEffect {
         let (caller, recipient) = isCallForUser ? (user, otherUser) : (otherUser, user)
         let recipientIDs = record.namespace.ids(of: recipient)
         let effect = record.effects.first { effect, _ in
-            effect.kind == expected.kind && !recipientIDs.isDisjoint(with: effect.recipients)
+            effect.kind == expected.kind && effect.reaches(recipientIDs)
         }?.exchange
         func finding(_ actual: String, isFinal: Bool) -> Finding {
             Finding(
@@ -75,9 +75,9 @@ extension Exchange {
     }
 
     /// Whether the body or the target of the request contains one of the IDs.
-    fileprivate func concerns(_ ids: Set<String>) -> Bool {
+    fileprivate func concerns(_ ids: Set<ExactText>) -> Bool {
         let strings = request.parsedBody?.strings ?? JSONValue(ifValid: request.body)?.strings ?? []
-        return !ids.isDisjoint(with: strings)
-            || ids.contains { request.target.hasSuffix("/" + $0) }
+        return strings.contains { ids.contains(ExactText($0)) }
+            || ids.contains { request.target.hasSuffix("/" + $0.text) }
     }
 }

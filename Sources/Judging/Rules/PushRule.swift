@@ -35,7 +35,9 @@ package struct PushRule: Rule {
         guard let allowedAddresses = expected.allowedAddresses else { return [] }
         let record = evidence.subject
         let ids = record.plan.users.flatMap(record.namespace.ids(of:))
-        let anonymousIDs = record.plan.users.map(record.namespace.anonymousID(of:))
+        let anonymousIDs = record.plan.users.map {
+            ExactText(record.namespace.anonymousID(of: $0))
+        }
         let allowedRecipientIDs =
             switch allowedAddresses {
             case .personal: Set(ids + anonymousIDs)
@@ -45,10 +47,12 @@ package struct PushRule: Rule {
         let misaddressedPushes = record.effects.filter { effect, _ in
             effect.kind == expected.kind
                 && (effect.recipients.isEmpty
-                    || !allowedRecipientIDs.isSuperset(of: effect.recipients))
+                    || !allowedRecipientIDs.isSuperset(of: effect.recipients.map(ExactText.init)))
         }
         if let (effect, exchange) = misaddressedPushes.first {
-            let unknownUsers = effect.recipients.filter { !allowedRecipientIDs.contains($0) }
+            let unknownUsers = effect.recipients.filter {
+                !allowedRecipientIDs.contains(ExactText($0))
+            }
             return [
                 Finding(
                     .wrongRecipient,

@@ -1,4 +1,4 @@
-internal import Values
+package import Values
 
 /// The generator of one run's IDs (users, events, transactions), which no other run uses.
 ///
@@ -38,15 +38,17 @@ package struct Namespace: Hashable, Codable, Sendable {
     ///
     /// Nothing changes if the ID is already an ID of one of the users. So each ID has one user.
     package mutating func addReturnedID(_ id: String, of user: String, among users: [String]) {
-        guard usersByReturnedID?[id] == nil, !users.contains(where: { self.id(of: $0) == id })
+        guard usersByReturnedID?[id] == nil,
+            !users.contains(where: { self.id(of: $0).isExactly(id) })
         else { return }
         usersByReturnedID = (usersByReturnedID ?? [:]).merging([id: user]) { known, _ in known }
     }
 
     /// Returns all IDs under which a backend may address a user: the ID of the device, and those
     /// that logins returned.
-    package func ids(of user: String) -> Set<String> {
-        Set((usersByReturnedID ?? [:]).filter { $0.value == user }.keys).union([id(of: user)])
+    package func ids(of user: String) -> Set<ExactText> {
+        let returnedIDs = (usersByReturnedID ?? [:]).filter { $0.value == user }.keys
+        return Set((returnedIDs + [id(of: user)]).map(ExactText.init))
     }
 
     private static let anonymousPrefix = "$RCAnonymousID:"

@@ -18,6 +18,9 @@ package struct SimilarUserIDs: Hashable, Codable, Sendable {
         case lastCharacter = "last-character"
         /// Both IDs are the same UUID, and the second one is in upper case.
         case uuidCase = "uuid-case"
+        /// The IDs end with the same letter, in one code point and in two (Unicode normalization
+        /// forms C and D).
+        case unicodeForm = "unicode-form"
     }
 
     package let difference: Difference
@@ -54,6 +57,7 @@ package struct SimilarUserIDs: Hashable, Codable, Sendable {
             let fillLength = max(0, Self.idLengthMax - 2 - id.utf8.count)
             return id + "-" + String(repeating: "x", count: fillLength) + (isSecond ? "b" : "a")
         case .uuidCase: return isSecond ? uuid.uppercased() : uuid
+        case .unicodeForm: return id + (isSecond ? "-Zoe\u{308}" : "-Zo\u{eb}")
         }
     }
 

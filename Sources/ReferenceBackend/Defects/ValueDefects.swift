@@ -58,6 +58,16 @@ extension Defect {
             $0.changeUserIDs { String($0.prefix(64)) }
         },
         Defect(
+            "webhook-normalizes-ids",
+            "the webhook changes user IDs to Unicode normalization form C",
+            breaks: "S-17",
+            "S-21",
+            "S-07",
+            "S-31"
+        ) {
+            $0.changeUserIDs { $0.precomposedStringWithCanonicalMapping }
+        },
+        Defect(
             "lookup-ignores-case",
             "a user is found by an ID with other capital letters",
             breaks: "S-17",

@@ -27,4 +27,9 @@ package struct Effect: Hashable, Codable, Sendable {
         self.content = content
         self.idempotencyKey = idempotencyKey
     }
+
+    /// Returns whether the effect reaches a user with one of these IDs.
+    package func reaches(_ ids: Set<ExactText>) -> Bool {
+        recipients.contains { ids.contains(ExactText($0)) }
+    }
 }

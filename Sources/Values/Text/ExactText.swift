@@ -21,6 +21,30 @@ package struct ExactText: Hashable, Sendable {
     }
 }
 
+/// Encodes the text as a string, also as a key of a dictionary.
+extension ExactText: Codable, CodingKeyRepresentable {
+    private struct TextCodingKey: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    package var codingKey: any CodingKey { TextCodingKey(stringValue: text) }
+
+    package init?(codingKey: some CodingKey) { self.init(codingKey.stringValue) }
+
+    package init(from decoder: any Decoder) throws {
+        self.init(try decoder.singleValueContainer().decode(String.self))
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+    }
+}
+
 extension String {
     /// Whether this string and `other` consist of the same code points.
     package func isExactly(_ other: String) -> Bool {

@@ -63,13 +63,13 @@ struct ReturnedIDTests {
         }
         for user in users {
             let ownIDs = namespace.ids(of: user)
-            #expect(ownIDs.contains(namespace.id(of: user)))
+            #expect(ownIDs.contains(ExactText(namespace.id(of: user))))
             for other in users where other != user {
                 #expect(ownIDs.isDisjoint(with: namespace.ids(of: other)))
             }
         }
         for (id, user) in firstUsers where id.hasPrefix("u-") {
-            #expect(namespace.ids(of: user).contains(id))
+            #expect(namespace.ids(of: user).contains(ExactText(id)))
         }
     }
 }

@@ -58,13 +58,13 @@ package struct Audience: Hashable, Codable, Sendable {
     /// Whether a message reached exactly this audience: all its users, a segment if required, and
     /// the required number of other recipients.
     package func isReachedExactly(by effect: Effect, in namespace: Namespace) -> Bool {
-        let recipientIDs = Set(effect.recipients)
+        let recipientIDs = Set(effect.recipients.map(ExactText.init))
+        let everyone = ExactText(Effect.everyoneRecipientID)
         let idsOfUsers = users.map(namespace.ids(of:))
-        let namedUserIDs = idsOfUsers.reduce(into: Set<String>()) { $0.formUnion($1) }
+        let namedUserIDs = idsOfUsers.reduce(into: Set<ExactText>()) { $0.formUnion($1) }
         return idsOfUsers.allSatisfy { !$0.isDisjoint(with: recipientIDs) }
-            && recipientIDs.contains(Effect.everyoneRecipientID) == isEveryone
-            && recipientIDs.subtracting(namedUserIDs).subtracting([Effect.everyoneRecipientID])
-                .count
+            && recipientIDs.contains(everyone) == isEveryone
+            && recipientIDs.subtracting(namedUserIDs).subtracting([everyone]).count
                 == otherRecipientCount
     }
 

@@ -32,8 +32,8 @@ package struct EffectExpectation: Hashable, Codable, Sendable {
     /// Another user, for which the steps must cause as many additional effects as for `user`; nil:
     /// not checked.
     package var userWithSameAddedCount: String?
-    /// Another user, for whom the effect must not have to wait while a call for this user gets no
-    /// response; nil: not checked.
+    /// Another user; nil: not checked. The effect must come while a call to the provider for this
+    /// user gets no response.
     package var userWithHangingCall: String?
     /// The maximum number of calls to the provider for the effect, whether accepted or not; nil:
     /// not checked.

@@ -8,7 +8,7 @@ package struct OneSignalApp: Hashable, Sendable {
     /// User IDs by alias, as `label|id`.
     ///
     /// An alias belongs to only one user.
-    private var userByAlias: SharedTable<String, String> = [:]
+    private var userByAlias: SharedTable<ExactText, String> = [:]
     package private(set) var subscriptions: SharedTable<String, Subscription> = [:]
     /// Subscription IDs by the subscription's type and token, as `type|token`.
     private var subscriptionByToken: SharedTable<String, String> = [:]
@@ -43,25 +43,26 @@ package struct OneSignalApp: Hashable, Sendable {
 
     package func user(_ label: String, _ id: String) -> User? {
         if label == "onesignal_id" { return users[id] }
-        return userByAlias[label + "|" + id].flatMap { users[$0] }
+        return userByAlias[ExactText(label + "|" + id)].flatMap { users[$0] }
     }
 
     package mutating func save(_ user: User) {
         let old = users[user.id]
         if let old {
-            for (label, id) in old.aliases where userByAlias[label + "|" + id] == user.id {
-                userByAlias[label + "|" + id] = nil
+            for (label, id) in old.aliases where userByAlias[ExactText(label + "|" + id)] == user.id
+            {
+                userByAlias[ExactText(label + "|" + id)] = nil
             }
         }
         users[user.id] = user
-        for (label, id) in user.aliases { userByAlias[label + "|" + id] = user.id }
+        for (label, id) in user.aliases { userByAlias[ExactText(label + "|" + id)] = user.id }
         updateTagIndex(user.id, old?.tags, user.tags)
     }
 
     /// Removes a user with all aliases and subscriptions of that user.
     package mutating func remove(user id: String) {
         guard let user = users.removeValue(forKey: id) else { return }
-        for (label, alias) in user.aliases { userByAlias[label + "|" + alias] = nil }
+        for (label, alias) in user.aliases { userByAlias[ExactText(label + "|" + alias)] = nil }
         for subscription in user.subscriptionIDs { dropSubscription(subscription) }
         updateTagIndex(id, user.tags, JSONObject())
     }
@@ -175,7 +176,10 @@ extension OneSignalApp: Codable {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         appID = try container.decode(String.self, forKey: .appID)
         users = try container.decode(SharedTable<String, User>.self, forKey: .users)
-        userByAlias = try container.decode(SharedTable<String, String>.self, forKey: .userByAlias)
+        userByAlias = try container.decode(
+            SharedTable<ExactText, String>.self,
+            forKey: .userByAlias
+        )
         subscriptions = try container.decode(
             SharedTable<String, Subscription>.self,
             forKey: .subscriptions

@@ -9,7 +9,7 @@ internal import Values
 /// Source: RevenueCat fact sheet, section 5.
 struct CustomerDirectory: Hashable, Codable, Sendable {
     private var table = CustomerTable()
-    private var numberByID: SharedTable<String, Int> = [:]
+    private var numberByID: SharedTable<ExactText, Int> = [:]
     @JSONSafeInteger private var nextNumber = 0
     private var earlierCustomers = EarlierCustomers()
 
@@ -29,9 +29,9 @@ struct CustomerDirectory: Hashable, Codable, Sendable {
     var numbers: [Int] { table.customerNumbers }
 
     /// Returns the number of the customer to whom an ID belongs; nil for an unknown ID.
-    func number(of id: String) -> Int? { numberByID[id] }
+    func number(of id: String) -> Int? { numberByID[ExactText(id)] }
 
-    func customer(_ id: String) -> Customer? { numberByID[id].flatMap { table[$0] } }
+    func customer(_ id: String) -> Customer? { numberByID[ExactText(id)].flatMap { table[$0] } }
 
     /// Returns the customers who own a purchase with this transaction ID or receipt, oldest first.
     func owners(
@@ -63,7 +63,7 @@ struct CustomerDirectory: Hashable, Codable, Sendable {
     mutating func visibleCustomers(at now: Instant) -> [Customer] {
         all.sorted { ($0.firstSeen, $0.originalID) < ($1.firstSeen, $1.originalID) }
             .compactMap { customer in
-                numberByID[customer.originalID].flatMap { visibleCustomer($0, at: now) }
+                numberByID[ExactText(customer.originalID)].flatMap { visibleCustomer($0, at: now) }
             }
     }
 
@@ -73,13 +73,13 @@ struct CustomerDirectory: Hashable, Codable, Sendable {
     ///
     /// Afterwards, all IDs that were unknown belong to that customer.
     mutating func findOrCreate(_ ids: [String], originalID: String, at now: Instant) -> Int {
-        let existingNumber = ids.compactMap { numberByID[$0] }.first
+        let existingNumber = ids.compactMap { numberByID[ExactText($0)] }.first
         let number = existingNumber ?? nextNumber
         if existingNumber == nil {
             nextNumber += 1
             table[number] = Customer(ids: [], originalID: originalID, firstSeen: now, lastSeen: now)
         }
-        for id in ids where numberByID[id] == nil { add(id, to: number) }
+        for id in ids where numberByID[ExactText(id)] == nil { add(id, to: number) }
         return number
     }
 
@@ -115,12 +115,12 @@ struct CustomerDirectory: Hashable, Codable, Sendable {
     mutating func logIn(_ currentID: String, as wantedID: String, at now: Instant) -> Bool {
         let sourceNumber = findOrCreate([currentID], originalID: currentID, at: now)
         defer {
-            if let number = numberByID[wantedID] {
+            if let number = numberByID[ExactText(wantedID)] {
                 table[number]?.lastSeenID = wantedID
                 table[number]?.lastSeen = now
             }
         }
-        guard let targetNumber = numberByID[wantedID] else {
+        guard let targetNumber = numberByID[ExactText(wantedID)] else {
             if Customer.isAnonymous(currentID), table[sourceNumber]?.isAnonymous == true {
                 add(wantedID, to: sourceNumber)
             } else {
@@ -153,7 +153,7 @@ struct CustomerDirectory: Hashable, Codable, Sendable {
         remainingCustomer.merge(removedCustomer)
         table[remainingNumber] = remainingCustomer
         table[removedNumber] = nil
-        for id in removedCustomer.ids { numberByID[id] = remainingNumber }
+        for id in removedCustomer.ids { numberByID[ExactText(id)] = remainingNumber }
     }
 
     /// Moves a customer's purchases in one environment to another customer.
@@ -178,7 +178,7 @@ struct CustomerDirectory: Hashable, Codable, Sendable {
     mutating func unite(_ ids: [String], originalID: String, at now: Instant) -> Int {
         let number = findOrCreate(ids, originalID: originalID, at: now)
         for id in ids {
-            if let otherNumber = numberByID[id], otherNumber != number {
+            if let otherNumber = numberByID[ExactText(id)], otherNumber != number {
                 merge(otherNumber, into: number)
             }
         }
@@ -189,11 +189,13 @@ struct CustomerDirectory: Hashable, Codable, Sendable {
     mutating func remove(_ number: Int) {
         guard let customer = table[number] else { return }
         table[number] = nil
-        for id in customer.ids where numberByID[id] == number { numberByID[id] = nil }
+        for id in customer.ids where numberByID[ExactText(id)] == number {
+            numberByID[ExactText(id)] = nil
+        }
     }
 
     private mutating func add(_ id: String, to number: Int) {
-        numberByID[id] = number
+        numberByID[ExactText(id)] = number
         table[number]?.ids.append(id)
     }
 }

@@ -26,7 +26,7 @@ enum EventCustomers {
             let value = event?[key]
             return value?.array?.compactMap(\.string) ?? value?.string.map { [$0] } ?? []
         }.reduce(into: []) { ids, id in
-            if !AppUserID.isBlocked(id), !ids.contains(id) { ids.append(id) }
+            if !AppUserID.isBlocked(id), !ids.contains(where: id.isExactly) { ids.append(id) }
         }
     }
 
