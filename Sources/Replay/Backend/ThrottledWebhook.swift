@@ -57,12 +57,15 @@ struct ThrottledWebhook {
         let last = deliveries[index]
         guard last.response?.status == 429 else { return nil }
         // Deliveries that began before the refusal may have reached the backend before this one.
-        let earlier = deliveries.filter { $0.invoked <= last.completed ?? last.invoked }
+        let end = deliveries[index...].prefix { $0.invoked <= last.completed ?? last.invoked }
+            .endIndex
+        let earlier = deliveries[..<end].reversed().prefix {
+            last.invoked - $0.invoked < Self.memory
+        }
         let size = earlier.count { last.invoked - $0.invoked < Self.window }
         // A limit may count callers without a proof, whom some cases imitate.
         let hasUnauthenticatedCaller = earlier.contains { other in
             RouteStatuses.refused.contains(other.response?.status ?? 0)
-                && last.invoked - other.invoked < Self.memory
         }
         return size <= Self.burstSize && !hasUnauthenticatedCaller ? (last, size) : nil
     }

@@ -242,6 +242,7 @@ package final class Campaign: Sendable {
                 alongside: [])
         }
         outcome.invariantViolations += executor.strayEffectFailures(of: options.nonce)
+        outcome.invariantViolations += ThrottledWebhook(executor: executor).failures()
         return outcome
     }
 }

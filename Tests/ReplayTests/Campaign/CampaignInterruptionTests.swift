@@ -78,6 +78,20 @@ struct CampaignInterruptionTests {
         #expect(stray.map(\.verdict) == (isLate ? [] : [.failed]))
     }
 
+    @Test("a rate limit of the webhook is reported once", arguments: [false, true])
+    func rateLimit(isThrottled: Bool) throws {
+        let bench = SimulationBench()
+        bench.backend.respond = { backend, arrival in
+            guard isThrottled, arrival.event != nil, backend.webhooks.count > Self.answeredCount,
+                backend.webhooks.count.isMultiple(of: 3)
+            else { return nil }
+            return .status(429)
+        }
+        let outcome = try bench.run { await Self.campaign($0, time: .seconds(20)).run() }
+        let limits = outcome.invariantViolations.filter { $0.contract.id == "run/takes-bursts" }
+        #expect(limits.flatMap(\.findings).map(\.code) == (isThrottled ? [.webhookThrottled] : []))
+    }
+
     /// On a busy machine lives that take their time are no sign of a backend that answers nobody.
     @Test(
         "a step may last as long as histories last on this machine",
