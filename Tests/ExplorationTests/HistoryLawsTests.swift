@@ -50,6 +50,20 @@ struct HistoryLawsTests {
         script.contract.expectation.states.first?.fields.first { $0.name == "access" }?.value.bool
     }
 
+    @Test("a history leaves only the usual product open", arguments: [true, false])
+    func drawnProduct(isUsual: Bool) throws {
+        let product = isUsual ? "premium_monthly" : "premium_weekly"
+        var contract = try script(
+            "operation 0 -9d ada purchase product=\(product) store=APP_STORE"
+        ).contract
+        // An expected product would have to stay the same.
+        contract.expectation.states = []
+        let drawnProducts = (UInt64(0)..<121).map { seed in
+            ValuePool(Profile(), seed: seed).drawn(contract).drawnValues?.product
+        }
+        #expect((Set(drawnProducts.compactMap { $0 }).count > 1) == isUsual, "\(drawnProducts)")
+    }
+
     /// Fact sheet 1.5: the App Store charges up to a day ahead; of the others no source says so.
     @Test(arguments: [("APP_STORE", true), ("PLAY_STORE", false), ("AMAZON", false)])
     func `some stores charge before the end of the period`(_ store: String, _ isLegal: Bool) {

@@ -48,8 +48,10 @@ struct RevenueCatHistoryEvent: HistoryEvent {
         }
     }
 
+    /// The usual product stays open, so that the run draws a product as it does for contracts.
     func delivery(_ name: String) -> Delivery {
         var spec = spec
+        if spec.product == EventSpec.defaultProduct { spec.namedProduct = nil }
         if spec.purchased == spec.time { spec.purchased = nil }
         return Delivery(
             name: name,
