@@ -21,6 +21,7 @@ package enum JournalLine {
     struct RedactionByProvider {
         private let defaultRedaction: Redaction
         private let redactionByProvider: [Exchange.Party: Redaction]
+        private let providers: ProviderTable
 
         init(_ declaredSecrets: SecretDeclaration, _ providers: ProviderTable) {
             defaultRedaction = JournalLine.redaction(declaredSecrets)
@@ -31,14 +32,29 @@ package enum JournalLine {
                 redactionByProvider[provider.party] = JournalLine.redaction(providerSecrets)
             }
             self.redactionByProvider = redactionByProvider
+            self.providers = providers
         }
 
         func value(_ exchange: Exchange) -> JSONValue {
-            JournalLine.value(
-                exchange,
+            let redaction =
                 redactionByProvider[exchange.to] ?? redactionByProvider[exchange.from]
-                    ?? defaultRedaction
-            )
+                ?? defaultRedaction
+            var line = JournalLine.value(exchange, redaction)
+            // The description comes from the redacted exchange, so it contains no secret.
+            if let text = description(redaction.exchange(exchange)) {
+                line.set(JSONPointer(tokens: ["about"]), to: .string(text))
+            }
+            return line
+        }
+
+        /// Returns the values that decide what an event or a call means; nil when none is known.
+        private func description(_ exchange: Exchange) -> String? {
+            let format = providers[exchange.from]?.sender?.format
+            guard let event = format?.description(of: exchange.request) else {
+                return providers[exchange.to]?.callText(exchange)
+            }
+            let facts = event.facts { String($0.description.prefix(16)).replacing("T", with: " ") }
+            return facts.isEmpty ? nil : facts
         }
     }
 

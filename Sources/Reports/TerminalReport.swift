@@ -132,8 +132,7 @@ package struct TerminalReport: Sendable {
         guard let output = result.backendOutput, !output.isEmpty else { return "" }
         let log = BackendLog(output)
         let lines = log.errorFirst.flatMap { $0.wrapped(style.width - 4) }.map { "    " + $0 }
-        let title = log.errorLine == nil ? "" : ", the line with the error first"
-        return "  output of the backend\(title):\n"
+        return "  \(log.title):\n"
             + (stop?.enclosed(lines) ?? lines).map { $0 + "\n" }.joined()
     }
 

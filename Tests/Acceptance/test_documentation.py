@@ -83,6 +83,15 @@ class Site(unittest.TestCase):
         self.assertEqual(self.done.returncode, 0, self.done.stdout + self.done.stderr)
         self.assertEqual(self.done.stderr, "")
 
+    def test_the_home_page_is_about_the_product(self):
+        home = (self.folder / "site/index.html").read_text()
+        self.assertIn("<h1>Test your subscription backend from outside</h1>", home)
+        self.assertNotIn("{{", home)
+        cases = json.loads(subprocess.run([BINARY, "list", "--json"], capture_output=True, text=True, timeout=60).stdout)
+        self.assertIn(f"<b>{len({case['contract'] for case in cases})}</b> contracts", home)
+        self.assertIn("revenuecat/retry/push-response-lost", home, "the example of a finding")
+        self.assertTrue((self.folder / "site/overview.html").is_file())
+
     def test_every_command_clause_code_and_contract_has_its_place(self):
         site = self.folder / "site"
         commands = (site / "reference/commands.html").read_text()

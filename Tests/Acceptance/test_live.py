@@ -61,7 +61,7 @@ class Live(unittest.TestCase):
             .find(form => form.querySelector('h3').textContent === %s);
           for (const [name, value] of Object.entries(%s)) {
             const label = [...form.querySelectorAll('label')]
-              .find(label => label.firstChild.textContent === name && !label.hidden);
+              .find(label => label.dataset.name === name && !label.hidden);
             const input = label.querySelector('input, select, textarea');
             input.value = value;
             input.dispatchEvent(new Event('input'));
@@ -147,6 +147,36 @@ class Page(Live):
         self.browser.wait("document.querySelectorAll('#people-list svg .tick').length >= 4")
         self.assertIn("RENEWAL", self.text("#people-list svg title"))
         self.assertEqual(self.browser.problems(), [])
+
+    def test_one_button_sends_a_purchase_to_the_shown_webhook(self):
+        self.open()
+        self.browser.wait(f"document.querySelector('#target-url').value === {json.dumps(self.receiver.url)}")
+        addresses = self.browser.value("[...document.querySelectorAll('#addresses code')].map(each => each.textContent)")
+        for name in ("revenuecat", "onesignal", "firebase"):
+            self.assertIn(self.serving.urls[name], addresses)
+        self.browser.click("Send a purchase")
+        self.browser.wait("document.querySelector('#quick-result').textContent === 'INITIAL_PURCHASE: delivered, 200'")
+        self.assertEqual([event["app_user_id"] for event in self.bodies()], ["ada"])
+        self.browser.wait("document.querySelector('.row .about')?.textContent.includes('user ada, ')")
+        # The reason of a refusal is shown with the field that it is about.
+        self.browser.value("""(() => {
+          const field = name => document.querySelector(`#quick-fields [data-name=${name}]`);
+          const action = field('action').querySelector('select');
+          action.value = 'renew';
+          action.dispatchEvent(new Event('input'));
+          field('user').querySelector('input').value = 'nobody';
+        })()""")
+        self.browser.click("Send: renew")
+        self.browser.wait("document.querySelector('#quick-fields [data-name=user] .problem').textContent"
+                          ".includes(\"there is no customer 'nobody'\")")
+        self.assertEqual(self.browser.value("document.querySelector('#quick-fields [data-name=user] input').ariaInvalid"),
+                         "true")
+        # A wrong address is refused, with the reason at the address.
+        self.browser.value("""(() => {
+          document.querySelector('#target-url').value = 'ftp://x';
+          document.querySelector('#target').requestSubmit();
+        })()""")
+        self.browser.wait("document.querySelector('#target-problem').textContent !== ''")
 
     def test_every_action_of_store_device_and_fault_has_a_form(self):
         self.open()

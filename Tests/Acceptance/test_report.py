@@ -54,27 +54,65 @@ class Report(unittest.TestCase):
         return done.stdout
 
     def test_its_script_opens_what_an_address_names(self):
-        closed = re.findall(r"<details class=block id=(case-\d+)>", self.text)
+        closed = re.findall(r"<details class=case id=(case-\d+) data-status=\w+ data-attention[^>]*(?<! open)>", self.text)
         self.assertTrue(closed, "every case of the page is open, so this shows nothing")
         self.assertNotRegex(self.dom(self.text), f'id="{closed[-1]}" open')
         self.assertRegex(self.dom(self.text, "#" + closed[-1]), f'id="{closed[-1]}" open')
 
     def test_nothing_that_was_planted_runs(self):
         planted = self.text.replace("</body>", CLOCK + "</body>")
-        self.assertIn("<title>Assay", self.dom(planted))
+        self.assertRegex(self.dom(planted), "<title>[^<]* cases? ")
         # Without the policy it would have: the test can see it.
         bare = re.sub(r"<meta http-equiv[^>]*>", "", planted)
         self.assertIn("<title>planted", self.dom(bare))
 
     def test_every_case_has_a_picture_of_what_was_said(self):
         dom = self.dom(self.text)
-        blocks = dom.split('class="block"')[1:]
+        blocks = dom.split('<details class="case"')[1:]
         drawn = [block for block in blocks if 'class="seq"' in block]
         self.assertTrue(drawn)
         for block in drawn:
             self.assertIn('class="arrow', block)
             self.assertIn("<b>backend</b>", block)
         self.assertIn('class="copy"', dom)
+
+    def test_tabs_search_and_causes_choose_the_cases(self):
+        from browsing import Browser
+
+        browser = Browser()
+        self.addCleanup(browser.close)
+        browser.open(self.path.as_uri())
+        browser.wait("document.readyState === 'complete'")
+        shown = "[...document.querySelectorAll('.case')].filter(item => !item.hidden).length"
+        every = browser.value("document.querySelectorAll('.case').length")
+        reported = browser.value("document.querySelectorAll('details.case').length")
+        self.assertEqual(browser.value(shown), reported, "the page opens with the cases to look at")
+        self.assertLess(reported, every)
+        browser.value("document.querySelector('.tabs [data-status=\"\"]').click()")
+        self.assertEqual(browser.value(shown), every)
+        self.assertEqual(browser.value("document.querySelector('#shown').textContent"), f"{every} of {every} cases")
+        name = browser.value("document.querySelector('.case.quiet code').textContent")
+        # The slash key leads to the search.
+        browser.press("/", "/")
+        browser.wait("document.activeElement.id === 'search'")
+        browser.call("Input.insertText", text=name)
+        browser.wait(shown + " < " + str(every))
+        self.assertGreaterEqual(browser.value(shown), 1)
+        self.assertTrue(browser.value("!document.querySelector('.case.quiet:not([hidden])').hidden"))
+        # An address of a case that the filter hides shows the case.
+        browser.value("location.hash = 'case-0'")
+        browser.wait("!document.querySelector('#case-0').hidden")
+        self.assertEqual(browser.problems(), [])
+
+    def test_no_page_is_wider_than_a_phone(self):
+        from browsing import Browser
+
+        browser = Browser(width=390)
+        self.addCleanup(browser.close)
+        browser.call("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=1, mobile=True)
+        browser.open(self.path.as_uri())
+        browser.wait("document.readyState === 'complete'")
+        self.assertLessEqual(browser.value("document.documentElement.scrollWidth"), 390)
 
 
 if __name__ == "__main__":

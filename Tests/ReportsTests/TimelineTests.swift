@@ -375,8 +375,9 @@ struct TimelineTests {
                 body: [
                     "include_aliases": ["external_id": ["ada", "bob"]],
                     "headings": ["en": "Welcome"], "contents": ["en": "Pro is active"],
+                    "idempotency_key": "k-17",
                 ]
-            ), "to ada, bob: \"Welcome · Pro is active\""
+            ), "to ada, bob: \"Welcome · Pro is active\", key k-17"
         ),
         (
             ReportFixtures.exchange(

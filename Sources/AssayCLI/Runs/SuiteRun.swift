@@ -236,6 +236,7 @@ struct SuiteRun: Sendable {
         report.declared = SecretDeclaration(profile)
         report.coversWholeSuite = coversWholeSuite
         report.shard = shard?.description
+        report.commit = GitCommit.current(in: FileManager.default.currentDirectoryPath)
         return report
     }
 

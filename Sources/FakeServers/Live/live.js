@@ -46,7 +46,13 @@ const isEvery = () => namespace() === '*';
 /** The namespace of actions; when all namespaces are shown, the default one. */
 const place = () => isEvery() ? '' : namespace();
 
-class Refused extends Error {}
+class Refused extends Error {
+  constructor({ error, hint }, status) {
+    super([error ?? 'status ' + status, hint].filter(Boolean).join('; '));
+    // An error quotes the name of the field that it is about, or its value.
+    this.quoted = [...(error ?? '').matchAll(/'([^']+)'/g)].map(match => match[1]);
+  }
+}
 
 async function call(method, path, body, { signal, query = {}, everywhere = false } = {}) {
   const parameters = new URLSearchParams(query);
@@ -60,8 +66,7 @@ async function call(method, path, body, { signal, query = {}, everywhere = false
   });
   if (answer.status === 401) $('ask').hidden = false;
   if (!answer.ok) {
-    const value = await answer.json().catch(() => ({}));
-    throw new Refused([value.error ?? 'status ' + answer.status, value.hint].filter(Boolean).join('; '));
+    throw new Refused(await answer.json().catch(() => ({})), answer.status);
   }
   return answer;
 }
@@ -86,6 +91,7 @@ async function act(text, work) {
     return value;
   } catch (error) {
     say(text + ': ' + error.message, undefined, true);
+    return error;
   } finally {
     refresh();
   }
@@ -177,6 +183,7 @@ function row(entry) {
   el('time', { dateTime: entry.at }, time(entry.at)),
   el('span', { className: 'what' },
     el('span', { className: 'dim' }, `${entry.from} \u2192 ${entry.to} `), what(entry)),
+  entry.about ? el('span', { className: 'about' }, entry.about) : null,
   lane(entry),
   el('span', { className: 'came' + (bad(entry) ? ' bad' : '') }, came(entry),
     text ? el('span', { className: 'dim' }, ' ' + text) : null));
@@ -513,15 +520,41 @@ class Field {
         this.input.setAttribute('list', id);
       }
     }
-    this.label = el('label', {}, el('span', {}, name), this.input, this.words,
-      el('small', {}, this.note));
+    const id = `field-${Field.number = (Field.number ?? 0) + 1}`;
+    this.problem = el('small', { id, className: 'problem', role: 'alert' });
+    this.input.setAttribute('aria-describedby', id);
+    this.input.addEventListener('input', () => this.show(''));
+    this.label = el('label', { className: 'field' }, el('span', {}, Field.title(name)), this.input, this.words,
+      el('small', {}, this.note), this.problem);
+    this.label.dataset.name = name;
+  }
+
+  /** The name of a member in words, such as 'New product' for newProduct. */
+  static title(name) {
+    const words = name.replace(/[-_]/g, ' ').replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
+    return words.charAt(0).toUpperCase() + words.slice(1);
+  }
+
+  /** Shows the reason why the API refused the field; an empty text removes it. */
+  show(problem) {
+    this.problem.textContent = problem;
+    this.input.setAttribute('aria-invalid', String(problem !== ''));
   }
 
   /** The description of the field without its list of words, because it is shown only for these. */
   get note() {
     const text = this.schema.description ?? '';
     const words = (this.schema['x-of'] ?? []).join(', ') + ': ';
-    return text.startsWith(words) ? text.slice(words.length) : text;
+    const note = text.startsWith(words) ? text.slice(words.length) : text;
+    return note.charAt(0).toUpperCase() + note.slice(1);
+  }
+
+  /** Replaces the input, for example by a select whose words are known. */
+  replace(input) {
+    input.setAttribute('aria-describedby', this.input.getAttribute('aria-describedby'));
+    input.addEventListener('input', () => this.show(''));
+    this.input.replaceWith(input);
+    this.input = input;
   }
 
   isFor(word) { return !this.schema['x-of'] || this.schema['x-of'].includes(word); }
@@ -533,11 +566,19 @@ class Field {
     switch (this.kind) {
       case 'boolean': return text === 'true';
       case 'integer': case 'number': return Number(text);
-      case 'object': return JSON.parse(text);
+      case 'object': return this.parsed(text);
       // A list may be typed with commas instead of as JSON.
-      case 'array': return text.trim().startsWith('[') ? JSON.parse(text)
+      case 'array': return text.trim().startsWith('[') ? this.parsed(text)
         : text.split(',').map(part => this.item(part.trim())).filter(part => part !== '');
       default: return text;
+    }
+  }
+
+  parsed(text) {
+    try {
+      return JSON.parse(text);
+    } catch (error) {
+      throw new Refused({ error: `'${this.name}' is not JSON: ${error.message}` });
     }
   }
 
@@ -599,6 +640,18 @@ class Form {
     this.element.querySelector('button').focus();
   }
 
+  /** Shows the reason of a refusal beside the field that it is about. */
+  showProblem(error) {
+    const quoted = error?.quoted ?? [];
+    const shown = this.fields.filter(field => !field.label.hidden);
+    const field = shown.find(field => quoted.includes(field.name))
+      ?? shown.find(field => field.input.value !== '' && quoted.includes(field.input.value));
+    for (const other of this.fields) other.show('');
+    if (!field) return;
+    field.show(error.message);
+    field.input.focus();
+  }
+
   async send() {
     const word = this.word?.input.value;
     let path = this.path;
@@ -608,7 +661,7 @@ class Form {
       for (const field of this.fields) {
         const value = field.isFor(word) ? field.value : undefined;
         if (field.isPath) {
-          if (value === undefined) throw new Error(`'${field.name}' is empty`);
+          if (value === undefined) throw new Refused({ error: `'${field.name}' is empty` });
           path = path.replace(`{${field.name}}`, value.split('/').map(encodeURIComponent).join('/'));
         } else if (value !== undefined) {
           if (field.isQuery) query[field.name] = value; else body[field.name] = value;
@@ -616,12 +669,118 @@ class Form {
       }
     } catch (error) {
       say(`${this.title} ${error.message}`, undefined, true);
-      return;
+      this.showProblem(error);
+      return undefined;
     }
     const hasBody = this.method !== 'GET' && this.body !== undefined;
-    await act(word ?? this.title, () => ask(this.method, path, hasBody ? body : undefined, { query }));
+    const result = await act(word ?? this.title, () => ask(this.method, path, hasBody ? body : undefined, { query }));
+    this.showProblem(result instanceof Refused ? result : undefined);
+    return result;
   }
 }
+
+// MARK: Start
+
+/** The fields of the form at the top of the page, in order; the other fields have their defaults. */
+const QUICK_FIELDS = ['action', 'user', 'product', 'newProduct', 'store', 'environment', 'reason'];
+const QUICK_VALUES = { action: 'purchase', user: 'ada' };
+let quick = null;
+
+/** Fills the form at the top: the store's actions with selects for the values that are known. */
+async function startForm(path, method, operation) {
+  const chosen = quick ? Object.fromEntries(quick.fields.map(field => [field.name, field.input.value])) : QUICK_VALUES;
+  quick = new Form(path, method, operation);
+  quick.fields = quick.fields.filter(field => QUICK_FIELDS.includes(field.name) || field.name === 'settle');
+  for (const field of quick.fields) {
+    const words = field.schema.examples;
+    if (words) field.replace(el('select', {}, el('option', { value: '' }, 'usual'), ...words.map(word => el('option', {}, word))));
+    else if (field.name === 'product') field.input.placeholder = 'usual product';
+  }
+  for (const field of quick.fields) {
+    if (chosen[field.name]) field.input.value = chosen[field.name];
+  }
+  const settle = quick.fields.find(field => field.name === 'settle');
+  if (settle) settle.input.value = 'true';
+  const order = name => QUICK_FIELDS.indexOf(name);
+  const visible = quick.fields.filter(field => field !== settle).sort((a, b) => order(a.name) - order(b.name));
+  $('quick-fields').replaceChildren(...visible.map(field => field.label));
+  quick.word.input.addEventListener('input', showQuickAction);
+  showQuickAction();
+}
+
+function showQuickAction() {
+  quick.fit();
+  const word = quick.word.input.value;
+  $('quick-note').textContent = quick.words.find(known => known.const === word)?.description ?? '';
+  $('quick-send').textContent = word === 'purchase' ? 'Send a purchase' : `Send: ${word}`;
+  $('quick-result').textContent = '';
+}
+
+$('quick').addEventListener('submit', async event => {
+  event.preventDefault();
+  if (!quick) return;
+  const result = await quick.send();
+  const sent = result?.deliveries ?? [];
+  const told = $('quick-result');
+  told.className = '';
+  if (result === undefined || result instanceof Error) {
+    told.textContent = '';
+  } else if (!sent.length) {
+    told.textContent = $('target-url').value ? 'No event was sent.' : 'No event was sent: save the webhook of your backend first.';
+  } else {
+    const last = sent.at(-1);
+    const attempt = last.attempts?.at(-1);
+    told.className = last.state === 'delivered' ? 'good' : 'bad';
+    told.textContent = `${last.type}: ${last.state}, ${attempt?.status ?? attempt?.failure ?? 'no response'}`;
+  }
+});
+
+/** Shows the addresses of the fakes, each with a button that copies it. */
+function showAddresses(fakes) {
+  const rows = Object.entries({ ...fakes, control: location.origin + API }).flatMap(([name, url]) => [
+    el('dt', {}, name),
+    el('dd', {}, el('code', {}, url), button('copy', event => copy(event.target, url), { 'aria-label': `copy the address of ${name}` })),
+  ]);
+  $('addresses').replaceChildren(...rows);
+}
+
+async function copy(button, text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = 'copied';
+  } catch {
+    const code = button.previousElementSibling;
+    getSelection().selectAllChildren(code);
+  }
+}
+
+/** The configuration that the form of the webhook changes. */
+let target = null;
+
+async function showTarget() {
+  const { webhooks } = await ask('GET', '/webhooks');
+  target = (webhooks ?? []).find(webhook => webhook.id === 'main') ?? (webhooks ?? [])[0] ?? null;
+  if (document.activeElement !== $('target-url')) $('target-url').value = target?.url ?? '';
+  const last = deliveries.findLast(delivery => delivery.attempts.length);
+  const attempt = last?.attempts.at(-1);
+  $('target-state').textContent = !target ? 'No events are sent until an address is saved.'
+    : attempt ? `Last response: ${attempt.status ?? attempt.failure ?? 'none'} to ${last.type}` : 'Nothing was sent yet.';
+}
+
+$('target').addEventListener('submit', async event => {
+  event.preventDefault();
+  const box = $('target-url');
+  try {
+    await ask('PUT', `/webhooks/${encodeURIComponent(target?.id ?? 'main')}`, { url: box.value });
+    $('target-problem').textContent = '';
+    box.setAttribute('aria-invalid', 'false');
+    box.blur();
+    await showTarget();
+  } catch (error) {
+    $('target-problem').textContent = error.message;
+    box.setAttribute('aria-invalid', 'true');
+  }
+});
 
 const SHOWN = ['', 'health', 'openapi.json', 'journal', 'subscribers', 'devices', 'deliveries', 'namespaces'];
 const GROUPS = { deliveries: 'events', reset: 'namespaces', export: 'state', import: 'state', snapshots: 'state' };
@@ -633,11 +792,13 @@ async function describe() {
   forms.length = 0;
   const providers = Object.keys(root.fakes);
   for (const party of providers) meet(party);
+  showAddresses(root.fakes);
   const groups = new Map();
   for (const [path, operations] of Object.entries(document_.paths)) {
     for (const [method, operation] of Object.entries(operations)) {
       if (!operation.responses['200'].content['application/json']) continue;
       const form = new Form(path, method, operation);
+      if (form.path === '/store/{action}') await startForm(path, method, operation);
       // The actions of the store belong to the first provider.
       form.first = providers[0];
       forms.push(form);
@@ -679,6 +840,7 @@ async function refresh() {
     $('freeze').setAttribute('aria-pressed', String(clock.frozen));
     $('freeze').textContent = clock.frozen ? 'unfreeze' : 'freeze';
     deliveries = told.deliveries;
+    await showTarget();
     if (!$('events').hidden) showEvents();
     if (!$('people').hidden) await showPeople(clock.now_ms);
   } catch (error) {

@@ -32,6 +32,8 @@ package struct RunReport: Hashable, Sendable {
     package var backendSeconds: Double?
     /// The number of backend instances (separate processes) that the run used.
     package var backendCount = 1
+    /// The commit of the backend's source code, in 12 hexadecimal digits; nil when it is not known.
+    package var commit: String?
     /// The secrets that the profile declares in addition to the built-in tables; no report may
     /// contain them.
     package var declared = SecretDeclaration()

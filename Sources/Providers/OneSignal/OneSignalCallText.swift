@@ -15,7 +15,8 @@ extension OneSignalState {
         return text.isEmpty ? nil : text.joined(separator: ", ")
     }
 
-    /// Returns the recipients of a message and its heading and text, such as `to ada: "Welcome"`.
+    /// Returns the recipients of a message, its heading and text, and its idempotency key, such as
+    /// `to ada: "Welcome", key 17`.
     private static func messageText(_ body: JSONObject) -> String {
         let requested = RequestedRecipients(body)
         let recipients =
@@ -26,10 +27,12 @@ extension OneSignalState {
         }
         let shownTexts = (texts + ["email_subject", "template_id"].compactMap { body[$0] })
             .compactMap(\.string).filter { !$0.isEmpty }
-        let recipientText =
+        let text =
             recipients.isEmpty ? "to no recipient" : "to " + recipients.joined(separator: ", ")
-        return shownTexts.isEmpty
-            ? recipientText : recipientText + ": \"" + shownTexts.joined(separator: " · ") + "\""
+        let quotedText =
+            shownTexts.isEmpty ? "" : ": \"" + shownTexts.joined(separator: " · ") + "\""
+        let keyText = OneSignalMessage(body).idempotencyKey.map { ", key \($0)" } ?? ""
+        return text + quotedText + keyText
     }
 
     /// Returns the alias by which a call names its user, such as `external_id ada`; nil for none.

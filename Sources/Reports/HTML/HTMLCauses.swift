@@ -4,51 +4,59 @@ internal import Redaction
 
 /// The list of causes in the HTML report of a run, with links to the cases.
 enum HTMLCauses {
-    private static let linkCountMax = 8
+    private static let linkCountMax = 3
 
-    /// Returns the table of causes, the cause to fix first at the top, with links to the blocks of
+    /// Returns the list of causes, the cause to fix first at the top, with links to the blocks of
     /// the cases on the same page.
     ///
     /// - Parameters:
     ///   - report: The report of the run.
+    ///   - causes: The causes of the report's failures.
     ///   - blockNumbers: The numbers in the anchors of the case blocks, by the index of the case in
     ///     the report.
     /// - Returns: A section; empty when the run has no cause.
     static func section(
         _ report: Redacted<RunReport>,
+        _ causes: FailureCauses,
         blockNumbers: [Int: Int]
     ) -> String {
-        let causes = FailureCauses(report.value)
-        guard let first = causes.all.first else { return "" }
-        var text = "<section id=causes><h2>Causes</h2><p>Fix this first: "
-        text += "\(HTMLText.escaped(causes.share(of: first))).</p>"
-        text += "<div class=wide><table class=causes><thead><tr>"
-        text += "<th>cause<th class=num>cases<th>clauses<th>case IDs</tr></thead><tbody>\n"
+        guard !causes.all.isEmpty else { return "" }
         let results = report.cases
-        for cause in causes.all { text += row(cause, results, blockNumbers) }
-        return text + "</tbody></table></div></section>\n"
+        var text = "<section id=causes><h2>Causes</h2><ol class=causes>\n"
+        for (index, cause) in causes.all.enumerated() {
+            let outcome = results[cause.representativeIndex].outcome
+            let first = index == 0 && causes.all.count > 1 ? "Fix this first: " : ""
+            text += "<li class=\(outcome.rawValue)><p class=share>"
+            text += "\(first)\(HTMLText.escaped(causes.share(of: cause)))</p>"
+            text += "<h3>\(HTMLText.escaped(cause.title))</h3>"
+            text += "<p>\(HTMLText.escaped(cause.remedy))</p>"
+            text += links(cause, index + 1, results, blockNumbers) + "</li>\n"
+        }
+        return text + "</ol></section>\n"
     }
 
-    private static func row(
+    private static func links(
         _ cause: FailureCause,
+        _ number: Int,
         _ results: [Redacted<CaseResult>],
         _ blockNumbers: [Int: Int]
     ) -> String {
-        let representative = results[cause.representativeIndex]
         let clauses = Set(cause.caseIndices.map { results[$0].contract.clause }).sorted()
-        let chip = cause.finding?.code.rawValue ?? representative.outcome.words
-        var text = "<tr><td><span class=\"chip \(representative.outcome.rawValue)\">"
-        text += "\(HTMLText.escaped(chip))</span> \(HTMLText.escaped(cause.title))"
-        text += "<br><span class=sub>\(HTMLText.escaped(cause.remedy))</span>"
-        text += "<td class=num>\(cause.caseCount)<td>"
-        text += HTMLText.escaped(clauses.joined(separator: " ")) + "<td class=links>"
+        var text = "<p class=links>"
+        if let code = cause.finding?.code {
+            text += "<span class=sub>\(code.rawValue) \(HTMLText.escaped(code.rule)), "
+        } else {
+            text += "<span class=sub>"
+        }
+        text += "\(HTMLText.escaped(clauses.joined(separator: " ")))</span> "
         let others = cause.caseIndices.filter { $0 != cause.representativeIndex }
         for index in ([cause.representativeIndex] + others).prefix(linkCountMax) {
             let caseID = HTMLText.escaped(results[index].contract.caseID)
             text += blockNumbers[index].map { "<a href=\"#case-\($0)\">\(caseID)</a> " } ?? caseID
         }
-        let restCount = cause.caseCount - linkCountMax
-        if restCount > 0 { text += "<span class=sub>and \(restCount) more</span>" }
-        return text + "</tr>\n"
+        if cause.caseCount > linkCountMax {
+            text += "<button type=button data-cause=\(number)>show all \(cause.caseCount)</button>"
+        }
+        return text + "</p>"
     }
 }

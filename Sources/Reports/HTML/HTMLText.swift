@@ -2,6 +2,13 @@
 enum HTMLText {
     static func escaped(_ text: String) -> String { MarkupText.escaped(text) }
 
+    /// Returns a number of seconds with three decimals.
+    static func seconds(_ seconds: Double) -> String {
+        let milliseconds = Int((seconds * 1000).rounded())
+        let digits = String(milliseconds % 1000)
+        return "\(milliseconds / 1000)." + String(repeating: "0", count: 3 - digits.count) + digits
+    }
+
     /// Returns two strings escaped for HTML, with their differing parts marked.
     ///
     /// Strings that have too little in common have no marks.

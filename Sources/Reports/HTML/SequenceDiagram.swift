@@ -12,8 +12,8 @@ struct SequenceDiagram {
 
     private let entries: [Timeline.Entry]
     private let parties: [Exchange.Party]
-    /// The sequence numbers of the exchanges that the findings of the case cite as evidence.
-    private let evidence: Set<Int>
+    /// The names of users in the diagram with the IDs that they replace.
+    private let legend: [String]
     private let showsBodies: Bool
 
     /// Creates the diagram of a case.
@@ -23,11 +23,11 @@ struct SequenceDiagram {
     ///   - showsBodies: Whether each message can be expanded to show its bodies. A page with the
     ///     bodies of hundreds of cases would be too long.
     init(_ result: Redacted<CaseResult>, showsBodies: Bool) {
-        let entries = Timeline(result).entries
-        self.entries = entries
+        let timeline = Timeline(result)
+        entries = timeline.entries
+        legend = timeline.legend
         self.showsBodies = showsBodies
         parties = Self.parties(entries.map(\.exchange))
-        evidence = Set(result.findings.flatMap(\.evidence))
     }
 
     /// Returns the parties of the exchanges from left to right: callers of the backend, the
@@ -57,10 +57,11 @@ struct SequenceDiagram {
     /// The HTML of the diagram; empty when the case has no exchanges.
     var html: String {
         guard !entries.isEmpty else { return "" }
-        var text = "<div class=seq><div class=\"row head\"><span></span><span class=lanes "
-        text += "style=\"--n:\(parties.count)\">"
+        var text = "<div class=seq role=region tabindex=0 aria-label=\"Requests of the case, "
+        text += "in order\" style=\"--n:\(parties.count)\"><div class=\"row head\"><span></span>"
+        text += "<span class=lanes>"
         for party in parties { text += "<b>\(HTMLText.escaped(party.description))</b>" }
-        text += "</span></div>\n"
+        text += "</span><span></span></div>\n"
         var shownBodies: [String: [String]] = [:]
         let visibleHalfCount = Self.rowCountMax / 2
         for (index, entry) in entries.enumerated() {
@@ -77,7 +78,10 @@ struct SequenceDiagram {
             }
             text += row(entry, bodies)
         }
-        return text + "</div>\n"
+        text += "</div>\n"
+        guard !legend.isEmpty else { return text }
+        return text
+            + "<p class=sub>\(HTMLText.escaped(legend.joined(separator: ", ").printable))</p>\n"
     }
 
     private func row(_ entry: Timeline.Entry, _ bodies: String) -> String {
@@ -85,28 +89,47 @@ struct SequenceDiagram {
         let from = parties.firstIndex(of: exchange.from) ?? 0
         let to = parties.firstIndex(of: exchange.to) ?? 0
         var cssClasses = ["x"]
-        if evidence.contains(exchange.sequence) { cssClasses.append("seen") }
+        if entry.isEvidence { cssClasses.append("seen") }
         if !isComplete(exchange) { cssClasses.append("lost") }
         if (exchange.response?.status ?? 0) >= 400 { cssClasses.append("bad") }
         let direction = from == to ? "self" : from < to ? "right" : "left"
-        let leftLane = min(from, to)
-        // The label of an arrow in the right half of the diagram extends to the left of the arrow's
-        // end.
-        let isLabelRightAligned = leftLane * 2 >= parties.count && parties.count > 2
-        let style = "--n:\(parties.count);--a:\(leftLane);--w:\(abs(from - to))"
-        let words = HTMLText.escaped(entry.words.printable)
-        let outcome = HTMLText.escaped(entry.outcome)
+        let style = "--a:\(min(from, to));--w:\(abs(from - to))"
+        let parties = "\(exchange.from) to \(exchange.to)"
         let head =
-            "<time>\(HTMLText.escaped(entry.time))</time>"
-            + "<span class=lanes style=\"\(style)\">"
-            + "<span class=\"say\(isLabelRightAligned ? " turned" : "")\">\(words) <i>\(outcome)</i></span>"
-            + "<span class=\"arrow \(direction)\"></span></span>"
+            "<time>\(HTMLText.escaped(entry.isAtNewTime ? entry.time : ""))</time>"
+            + "<span class=lanes style=\"\(style)\"><span class=\"arrow \(direction)\" role=img "
+            + "aria-label=\"\(HTMLText.escaped(parties))\"></span></span>" + words(entry)
         let cssClassText = cssClasses.joined(separator: " ")
         guard showsBodies, !bodies.isEmpty else {
             return "<div class=\"row \(cssClassText)\">\(head)</div>\n"
         }
         return
             "<details class=\"\(cssClassText)\"><summary class=row>\(head)</summary><div class=said>\(bodies)</div></details>\n"
+    }
+
+    /// Returns the HTML of the text of an exchange: its subject, its outcome with the time that the
+    /// response took, and further lines.
+    private func words(_ entry: Timeline.Entry) -> String {
+        var text = "<span class=say>\(HTMLText.escaped(entry.subject.printable)) "
+        text += "<b>\(HTMLText.escaped(entry.words.printable))</b> "
+        text += "<i>\(HTMLText.escaped(entry.outcome))</i>"
+        if let milliseconds = Self.milliseconds(entry.exchange) {
+            text += " <span class=sub>\(milliseconds) ms</span>"
+        }
+        for line in entry.details {
+            text += "<span class=more>\(HTMLText.escaped(line.printable))</span>"
+        }
+        if let response = entry.response {
+            text += "<span class=more>← \(HTMLText.escaped(response.printable))</span>"
+        }
+        return text + "</span>"
+    }
+
+    /// Returns the real time between a request and its response; nil when none was measured.
+    private static func milliseconds(_ exchange: Exchange) -> Int64? {
+        exchange.completed.flatMap { completed in
+            completed > exchange.invoked ? (completed - exchange.invoked + 500) / 1000 : nil
+        }
     }
 
     private func isComplete(_ exchange: Exchange) -> Bool {

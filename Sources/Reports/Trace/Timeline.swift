@@ -206,7 +206,10 @@ package struct Timeline: Sendable {
     // MARK: Responses
 
     private static func isSuccess(_ exchange: Exchange) -> Bool {
-        exchange.response.map { $0.status < 400 } ?? false
+        switch exchange.outcome {
+        case .answered(let response), .answerLost(let response?): response.status < 400
+        case .pending, .answerLost(nil), .requestCut, .failed: false
+        }
     }
 
     /// Returns the body of a response that may explain a finding: of the backend, or of a fake that
