@@ -68,7 +68,7 @@ struct VariableSurvey: Sendable {
         Form(
             extensions: ["yml", "yaml", "properties", "java", "kt"],
             requires: "${",
-            pattern: #"\$\{(?<name>[A-Z][A-Z0-9_]{2,})(?::(?<default>[^}\n]*))?\}"#
+            pattern: #"\$\{(?<name>[A-Z][A-Z0-9_]{2,})(?::-?(?<default>[^}\n]*))?\}"#
         ),
         Form(
             extensions: ["cs"],
@@ -104,6 +104,8 @@ struct VariableSurvey: Sendable {
     }
 
     private static func variables(of source: SourceText) -> [SourceSurvey.Variable] {
+        // The variables of a compose file are listed by `ComposeServices`.
+        guard !ComposeServices.names.contains(source.name) else { return [] }
         let fileExtension = source.path.split(separator: ".").last.map(String.init) ?? ""
         var found: [(line: Int, variable: SourceSurvey.Variable)] = []
         func add(_ match: SourceText.Match, isUppercased: Bool = false) {
