@@ -266,7 +266,10 @@ package struct BackendDiscovery: Sendable {
                 guard
                     let (name, value) = sharedSecretEntry
                         ?? guess.values.min(by: { $0.key < $1.key })
-                else { throw error }
+                else {
+                    guard adoptExampleValues(besides: givenNames) else { throw error }
+                    continue
+                }
                 profile.start?.environment[name] = value
                 note(
                     "start: env",
@@ -275,6 +278,23 @@ package struct BackendDiscovery: Sendable {
             }
         }
         return try await open(profile)
+    }
+
+    /// Sets the example values of the variables that have no value, and returns whether there are
+    /// any.
+    private mutating func adoptExampleValues(besides givenNames: Set<String>) -> Bool {
+        let values = survey.exampleValues.filter { name, value in
+            !givenNames.contains(name) && !own.names.contains(name) && !value.contains("{{")
+                && !value.contains("$")
+        }
+        guard !values.isEmpty else { return false }
+        profile.start?.environment.merge(values) { own, _ in own }
+        onProgress("the backend exited; trying the values of its example file")
+        note(
+            "start: env",
+            "the backend does not start without \(values.count) values of its example file"
+        )
+        return true
     }
 
     // MARK: Unresolved questions

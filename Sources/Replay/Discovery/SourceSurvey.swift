@@ -54,6 +54,8 @@ package struct SourceSurvey: Sendable {
     package private(set) var routes: [Route] = []
     package private(set) var variables: [Variable] = []
     package private(set) var fixedHosts: [FixedHost] = []
+    /// The values in files such as `.env.example`, by the name of the variable.
+    package private(set) var exampleValues: [String: String] = [:]
     /// The lowercase names of the packages that the backend depends on.
     package private(set) var packages: Set<String> = []
     /// Whether the code puts `Bearer` before a variable, probably to compare the result with a
@@ -245,6 +247,11 @@ package struct SourceSurvey: Sendable {
             }
             let name = line[..<equalsIndex].trimmed
             let value = line[line.index(after: equalsIndex)...].trimmed
+            if !value.isEmpty {
+                exampleValues[name] = value.trimmingCharacters(
+                    in: CharacterSet(charactersIn: "\"'")
+                )
+            }
             variables.append(
                 Variable(name: name, fallback: value.isEmpty ? nil : value, location: file.path)
             )

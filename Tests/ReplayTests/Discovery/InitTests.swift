@@ -229,6 +229,20 @@ struct InitTests {
         #expect(made.errors.contains("init --start 'exit 3'"), "\(made.errors)")
     }
 
+    @Test func `a backend that exits is tried with the values of its example file`()
+        async throws
+    {
+        let folder = try Self.folder(Self.source)
+        try folder.write("# Model\nMODEL=\"small\"\nEMPTY=\n", to: ".env.example")
+        let start = "[ \"$MODEL\" = small ] || { echo 'bad configuration'; exit 1; }; " + Self.start
+        let made = try await Program(["init", "--start", start], folder: folder.path).wait()
+        #expect(made.status == 0, "\(made.output)\(made.errors)")
+        #expect(made.errors.contains("trying the values of its example file"))
+        let text = try Self.profile(in: folder)
+        #expect(text.contains("MODEL: small"), "\(text)")
+        #expect(!text.contains("EMPTY"))
+    }
+
     @Test func `a database on another machine needs a consent`() async throws {
         let folder = try Self.folder(Self.source)
         try folder.write("DATABASE_URL=postgres://u:pw@db.example.com/app\n", to: ".env")
