@@ -356,7 +356,9 @@ struct ExitCodeTests {
         #expect(!everything.contains("planted-secret"))
     }
 
-    @Test func `an interrupted run writes a report of its results so far`() async throws {
+    /// `timeout` sends its signal to the program, and then at once to the program's group.
+    @Test(arguments: [1, 2])
+    func `an interrupted run writes a report of its results so far`(signals: Int) async throws {
         let folder = try TemporaryFolder()
         // The backend itself interrupts the run at the first event, which it never answers: no
         // machine is so slow that the run is over before.
@@ -370,7 +372,7 @@ struct ExitCodeTests {
                     self.send_header('Content-Length', '0')
                     self.end_headers()
                 def do_POST(self):
-                    os.kill(os.getppid(), signal.SIGINT)
+                    for _ in range(\(signals)): os.kill(os.getppid(), signal.SIGINT)
                     threading.Event().wait()
             http.server.ThreadingHTTPServer(('127.0.0.1', int(sys.argv[1])), Handler).serve_forever()
             """,

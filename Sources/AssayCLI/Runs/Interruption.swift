@@ -8,12 +8,18 @@ internal import Values
 /// process at once.
 final class Interruption: Sendable {
     private struct State {
-        var hasReceivedSignal = false
+        /// The time of the first signal; nil before it.
+        var firstSignalTime: ContinuousClock.Instant?
+        var hasReceivedSignal: Bool { firstSignalTime != nil }
         var cancel: (@Sendable () -> Void)?
         var secondSignalAction: (@Sendable () -> Void)?
     }
 
     private let state = Locked(State())
+    /// The time in which further signals count as the first one.
+    ///
+    /// `timeout` sends its signal to the program and then to the program's process group.
+    private static let sameSignalTimeMax: Duration = .milliseconds(300)
 
     init() { SignalWatch.shared.add(self) }
 
@@ -40,11 +46,13 @@ final class Interruption: Sendable {
     }
 
     fileprivate func handleSignal() {
-        let (isSecond, cancel, secondSignalAction) = state.withLock { state in
-            defer { state.hasReceivedSignal = true }
-            return (state.hasReceivedSignal, state.cancel, state.secondSignalAction)
+        let time = ContinuousClock.now
+        let (firstSignalTime, cancel, secondSignalAction) = state.withLock { state in
+            defer { state.firstSignalTime = state.firstSignalTime ?? time }
+            return (state.firstSignalTime, state.cancel, state.secondSignalAction)
         }
-        guard !isSecond else {
+        if let firstSignalTime {
+            guard time - firstSignalTime > Self.sameSignalTimeMax else { return }
             secondSignalAction?()
             WorkFolder.removeAll()
             exit(ExitStatus.interrupted.rawValue)
