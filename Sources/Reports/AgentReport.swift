@@ -174,6 +174,8 @@ private struct AgentCase {
 
     private static let responseLengthMax = 200
     private static let decidingLengthMax = 500
+    /// The largest length of the request that decides the case; most webhook bodies are shorter.
+    private static let requestLengthMax = 1_400
 
     /// The requests of the case, with the responses of the backend.
     ///
@@ -181,9 +183,9 @@ private struct AgentCase {
     /// longer than the others.
     private var requests: String {
         let groups = groupedEntries
-        let deciding = decidingSequence
+        let deciding = decidingSequence(groups.flatMap { $0.map(\.exchange) })
         let decidingIndex = groups.firstIndex { $0.contains { $0.exchange.sequence == deciding } }
-        let shown = Self.shownIndices(groups.count, around: decidingIndex)
+        let shown = Self.shownIndices(groups.map { $0[0].exchange }, around: decidingIndex)
         var text = ""
         var time = "+0m00.000"
         var hiddenCount = 0
@@ -214,7 +216,11 @@ private struct AgentCase {
         guard isDeciding, !exchange.request.body.isEmpty else { return text }
         let request = "\(exchange.request.method) \(exchange.request.target) "
         return text
-            + line("  request", request + Self.bodyText(exchange.request.body), max: 500)
+            + line(
+                "  request",
+                request + Self.bodyText(exchange.request.body),
+                max: Self.requestLengthMax
+            )
     }
 
     /// The entries of the timeline, in groups of adjacent entries that look the same to an agent.
@@ -241,15 +247,22 @@ private struct AgentCase {
             && left.exchange.response?.body == right.exchange.response?.body
     }
 
-    private static let headCount = 3
-    private static let tailCount = 6
+    private static let headCount = 2
+    private static let tailCount = 5
+    private static let essentialCountMax = 10
 
-    /// Returns the indices of the entries to show: the first and the last ones, and those around
-    /// the one that decides the case.
-    private static func shownIndices(_ count: Int, around deciding: Int?) -> Set<Int> {
+    /// Returns the indices of the exchanges to show: those that the contract orders, the first and
+    /// the last ones, and those around the one that decides the case.
+    private static func shownIndices(_ exchanges: [Exchange], around deciding: Int?) -> Set<Int> {
+        let count = exchanges.count
         var shown = Set(0..<count).filter { $0 < headCount || $0 >= count - tailCount }
+        shown.formUnion(
+            exchanges.indices.filter { exchanges[$0].isOrdered }.prefix(essentialCountMax)
+        )
         if let deciding { shown.formUnion((deciding - 1)...(deciding + 1)) }
-        return shown
+        // A line that one request is missing is as long as the request.
+        let singleGaps = (0..<count).filter { shown.contains($0 - 1) && shown.contains($0 + 1) }
+        return shown.union(singleGaps)
     }
 
     private func responseBody(_ exchange: Exchange, _ isDeciding: Bool) -> String {
@@ -265,21 +278,20 @@ private struct AgentCase {
         String(decoding: body.prefix(4_096), as: UTF8.self)
     }
 
-    /// The number of the exchange that decides the case: the first evidence of the finding that the
-    /// backend answered, else a response with an error, else the last delivery.
-    private var decidingSequence: Int? {
-        let timeline = result.timeline
+    /// Returns the number of the exchange that decides the case: the first evidence of the finding
+    /// that the backend answered, else a refused request, else the last delivery.
+    private func decidingSequence(_ exchanges: [Exchange]) -> Int? {
         let evidence = Set(cause.finding?.evidence ?? [])
-        let responses = timeline.filter { $0.to == .backend }
+        let requests = exchanges.filter { $0.to == .backend && $0.isOrdered }
         let isAboutResponse = [.unexpectedStatus, .missingResponse].contains(cause.kind)
-        let refused = responses.first { exchange in
+        let refused = requests.first { exchange in
             exchange.response.map { $0.status >= 400 } ?? true
         }
         let deciding =
             (isAboutResponse ? refused : nil)
-            ?? responses.last { evidence.contains($0.sequence) }
-            ?? timeline.first { evidence.contains($0.sequence) } ?? refused
-            ?? responses.last { if case .delivery = $0.purpose { true } else { false } }
+            ?? exchanges.last { $0.to == .backend && evidence.contains($0.sequence) }
+            ?? exchanges.first { evidence.contains($0.sequence) } ?? refused
+            ?? requests.last { if case .delivery = $0.purpose { true } else { false } }
         return deciding?.sequence
     }
 
@@ -298,6 +310,16 @@ private struct AgentCase {
         }
         guard let errorIndex, errorIndex < last.startIndex else { return Array(last) }
         return [lines[errorIndex]] + last.suffix(Self.logLineMax - 1)
+    }
+}
+
+extension Exchange {
+    /// Whether a step of the contract orders the exchange, and does not only observe the backend.
+    fileprivate var isOrdered: Bool {
+        switch purpose {
+        case .delivery, .registration, .appCall, .restart, .userAction: true
+        case .probe, .call, .sentinel, .screen: false
+        }
     }
 }
 

@@ -114,8 +114,8 @@ struct AgentReportTests {
         }
         let text = Self.render(ReportFixtures.report([result]))
         #expect(text.contains("   > app→backend call-30 "))
-        #expect(text.contains("   … 25 more requests\n"))
-        #expect(text.contains("   … 23 more requests\n"))
+        #expect(text.contains("   … 18 more requests\n"))
+        #expect(text.contains("   … 24 more requests\n"))
     }
 
     // MARK: The law about the length
