@@ -37,7 +37,8 @@ package struct EventDescription: Hashable, Sendable {
 
     /// Returns the values on one line, without the type.
     ///
-    /// - Parameter dateText: Returns the form in which a date is shown.
+    /// - Parameter dateText: A function that returns the form in which a date is shown.
+    /// - Returns: The values, separated by commas.
     package func facts(_ dateText: (Instant) -> String) -> String {
         (texts + dates.map { "\($0.label) \(dateText($0.time))" }).joined(separator: ", ")
     }

@@ -23,6 +23,7 @@ extension Timeline {
     /// - Parameters:
     ///   - exchangeMax: The number of exchanges that are shown, in addition to the cited ones.
     ///   - width: The maximum number of characters in a line.
+    /// - Returns: The lines in the order of the exchanges, and the IDs of the users at the end.
     package func lines(
         exchangeMax: Int = 24,
         width: Int = TerminalStyle.standardWidth
@@ -92,7 +93,8 @@ extension Timeline {
         if rest.isEmpty { details = [] }
         details += entry.details.flatMap { $0.printable.wrapped(detailWidth) }
         if let response = entry.response {
-            details += limited("← \(response)".printable.wrapped(detailWidth), lineMax)
+            let lines = limited(response.printable.wrapped(detailWidth - 2), lineMax)
+            details += lines.enumerated().map { ($0 == 0 ? "← " : "  ") + $1 }
         }
         let indentation = String(repeating: " ", count: detailColumn)
         return ([start + first] + details.map { indentation + $0 }).map {
