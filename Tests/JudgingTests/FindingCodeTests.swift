@@ -83,7 +83,8 @@ struct FindingCodeTests {
     private static let improving: Set<FindingCode> = [
         .effectMissing, .wrongEffectCount, .stateDiffers, .wrongStateValue, .userMissing,
         .idempotencyKeyChanged,
-        .effectContentDiffers, .commandMissing, .identitySplit, .registrationLost, .startTooSlow,
+        .effectContentDiffers, .effectHeldUp, .commandMissing, .identitySplit, .registrationLost,
+        .startTooSlow,
         .wrongUser, .screenDiffers, .personalDataKept, .faultNotApplied, .mappedPathAbsent,
     ]
 

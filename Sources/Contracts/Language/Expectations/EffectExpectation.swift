@@ -32,8 +32,8 @@ package struct EffectExpectation: Hashable, Codable, Sendable {
     /// Another user, for which the steps must cause as many additional effects as for `user`; nil:
     /// not checked.
     package var userWithSameAddedCount: String?
-    /// Another user; nil: not checked. The effect must come while a call to the provider for this
-    /// user gets no response.
+    /// Another user, for which a call to the provider gets no response while the effect must come;
+    /// nil: not checked.
     package var userWithHangingCall: String?
     /// The maximum number of calls to the provider for the effect, whether accepted or not; nil:
     /// not checked.
