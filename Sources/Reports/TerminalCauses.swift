@@ -36,7 +36,7 @@ extension TerminalReport {
             let ownIDs = Set(withOwnBlock.map(\.contract.caseID))
             let namedIDs = others.map(\.contract.caseID).filter { !ownIDs.contains($0) }
             blocks.append(
-                heading(cause, number: index + 1, of: causes) + block(representative)
+                heading(cause, number: index + 1, of: causes) + block(representative, cause: cause)
                     + (namedIDs.isEmpty ? "" : sameCauseLine(namedIDs)) + "\n"
             )
             blocks += withOwnBlock.map {

@@ -48,7 +48,12 @@ package struct TerminalReport: Sendable {
     }
 
     /// Returns the block of lines for one case; an empty string for a case that needs no attention.
-    package func block(_ result: Redacted<CaseResult>) -> String {
+    ///
+    /// - Parameters:
+    ///   - result: The result of the case.
+    ///   - cause: The cause that the case represents; nil to explain its finding alone.
+    /// - Returns: The lines of the block.
+    package func block(_ result: Redacted<CaseResult>, cause: FailureCause? = nil) -> String {
         switch result.outcome {
         case .passed, .knownFailure, .notApplicable: return ""
         case .notRun:
@@ -57,9 +62,9 @@ package struct TerminalReport: Sendable {
         case .unexpectedPass:
             return headline(style.red("UNEXPECTED PASS"), result, "")
                 + lines("note", result.note ?? "", 12)
-        case .inconclusive: return finding(style.yellow("INCONCLUSIVE"), result)
-        case .remark: return finding(style.yellow("REMARK"), result)
-        case .failed: return finding(style.red("FAIL"), result)
+        case .inconclusive: return finding(style.yellow("INCONCLUSIVE"), result, cause)
+        case .remark: return finding(style.yellow("REMARK"), result, cause)
+        case .failed: return finding(style.red("FAIL"), result, cause)
         }
     }
 
@@ -78,7 +83,11 @@ package struct TerminalReport: Sendable {
             .map { String(repeating: " ", count: indent) + $0 + "\n" }.joined()
     }
 
-    private func finding(_ label: String, _ result: Redacted<CaseResult>) -> String {
+    private func finding(
+        _ label: String,
+        _ result: Redacted<CaseResult>,
+        _ cause: FailureCause?
+    ) -> String {
         guard let first = result.findings.first else {
             return headline(label, result, "") + lines("reason", result.note ?? "", 12)
         }
@@ -111,12 +120,7 @@ package struct TerminalReport: Sendable {
             text += lines("waited", "\(result.settleEvidence)", 12)
         }
         for hint in result.hints { text += lines("note", hint, 12) }
-        let diagnosis = Diagnosis(first, of: result.contract)
-        text += lines("cause", diagnosis.cause, 12)
-        text += lines("remedy", diagnosis.remedy, 12)
-        if let remedyIfIntentional = diagnosis.remedyIfIntended {
-            text += lines("intended?", remedyIfIntentional, 12)
-        }
+        text += explanation(of: first, result, cause)
         text += replayLine(result)
         text += "  explain   \(replay.value.explanation(of: first.code.rawValue).printable)\n"
         if !first.code.isInconclusive, let clause = Clause.named(result.contract.clause) {
@@ -134,6 +138,22 @@ package struct TerminalReport: Sendable {
         let lines = log.errorFirst.flatMap { $0.wrapped(style.width - 4) }.map { "    " + $0 }
         return "  \(log.title):\n"
             + (stop?.enclosed(lines) ?? lines).map { $0 + "\n" }.joined()
+    }
+
+    /// Returns the lines with the cause and the remedy of a finding.
+    ///
+    /// A cause that lies in an earlier exchange of the case replaces the usual causes of the finding.
+    private func explanation(
+        of finding: Finding,
+        _ result: Redacted<CaseResult>,
+        _ cause: FailureCause?
+    ) -> String {
+        let diagnosis = Diagnosis(finding, of: result.contract)
+        if let cause, cause.remedy != diagnosis.remedy {
+            return lines("cause", cause.title, 12) + lines("remedy", cause.remedy, 12)
+        }
+        return lines("cause", diagnosis.cause, 12) + lines("remedy", diagnosis.remedy, 12)
+            + (diagnosis.remedyIfIntended.map { lines("intended?", $0, 12) } ?? "")
     }
 
     func replayLine(_ result: Redacted<CaseResult>) -> String {
@@ -162,9 +182,12 @@ package struct TerminalReport: Sendable {
     package func summary(_ report: Redacted<RunReport>) -> String {
         if !report.skipReasons.isEmpty { return stop(report) }
         let seconds = Int((report.seconds * 100).rounded())
+        // Such a result has no contract file, so no list of selected cases contains it.
+        let checkCount = report.cases.count { $0.contract.id.hasPrefix("run/") }
         return "\(style.bold("summary"))  \(report.cases.count) case"
             + "\(report.cases.count == 1 ? "" : "s") in "
-            + "\(seconds / 100).\(seconds % 100 < 10 ? "0" : "")\(seconds % 100) s\n"
+            + "\(seconds / 100).\(seconds % 100 < 10 ? "0" : "")\(seconds % 100) s"
+            + (checkCount == 0 ? "\n" : ", \(checkCount) of them about the whole run\n")
             + outcomeCounts(report) + backendTime(report) + causes(of: report)
             + clauses(report) + casesNotRun(report) + volatilePaths(report)
             + report.notesWithKillSummary.map { indented($0, 9) }.joined() + ending(report)

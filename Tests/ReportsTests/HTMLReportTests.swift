@@ -223,7 +223,7 @@ struct HTMLReportTests {
         HTMLReport.render(ReportFixtures.report(results).redacted(), replay: replay)
     }
 
-    @Test func `findings of one kind are one cause, and lead to their cases`() {
+    @Test func `cases with the same cause share a row, and lead to their blocks`() {
         let results = (0..<11).map { ReportFixtures.result(.failed, "a/b/c\($0)") }
         let page = page([ReportFixtures.result(.inconclusive, "a/x")] + results)
         #expect(page.contains("Fix this first: 11 of 12 cases"))

@@ -65,7 +65,13 @@ struct VerifyCommand: AsyncParsableCommand {
     )
     var update = false
 
-    @Flag(name: .long, help: "End the run at its first failure; later cases do not run.")
+    @Flag(
+        name: .long,
+        help: """
+            End the run at its first failure; later cases do not run. The run begins with the \
+            cases that decide most, such as those about authorization.
+            """
+    )
     var failFast = false
 
     @Flag(
@@ -314,6 +320,8 @@ struct VerifyCommand: AsyncParsableCommand {
         run.isWanted = { selection.includes($0.heading) }
         run.timeMax = timeMax
         run.stopsAtFirstFailure = failFast
+        run.startsWithDecisiveCases =
+            failFast || Setting.maxTime.given(maxTime, Setting.environment) != nil
         return run
     }
 
@@ -344,8 +352,10 @@ struct VerifyCommand: AsyncParsableCommand {
                 guard !isQuiet else { return }
                 let fakeAddresses = session.servers.map { "\($0.party) \($0.baseURL)" }
                 let count = suite.contracts.count
+                let hasCrashPoints = suite.contracts.contains { $0.search?.kind == .crashPoints }
                 Terminal.error(
                     "assay \(assayVersion) · \(count) case\(count == 1 ? "" : "s")"
+                        + (hasCrashPoints ? " · more at crash points" : "")
                         + " · seed \(suite.seed) · at most \(timeText)\n"
                 )
                 Terminal.error("fakes    \(fakeAddresses.joined(separator: "  "))\n")

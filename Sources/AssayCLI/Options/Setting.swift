@@ -228,7 +228,8 @@ extension Setting {
         "max-time",
         "ASSAY_MAX_TIME",
         fallback: "15m",
-        "Stop after this time, and report the cases that have run"
+        "Stop after this time, and report the cases that have run; a given time makes the run "
+            + "begin with the cases that decide most"
     )
     static let found = Setting(
         "found",

@@ -39,6 +39,8 @@ struct SuiteRun: Sendable {
     var timeMax: Duration?
     /// Whether the first failure ends the run.
     var stopsAtFirstFailure = false
+    /// Whether the user has limited the run, so that it begins with the cases that decide most.
+    var startsWithDecisiveCases = false
     /// Whether the backend is checked before the first case, and the run stops if the check shows
     /// that no case can be judged.
     var checksBackendFirst = true
@@ -205,6 +207,7 @@ struct SuiteRun: Sendable {
         options.isWanted = isWanted
         options.checksBackendFirst = checksBackendFirst
         options.detectsRaces = detectsRaces
+        options.mayEndEarly = startsWithDecisiveCases
         return options
     }
 

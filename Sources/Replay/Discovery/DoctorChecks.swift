@@ -49,9 +49,11 @@ package struct DoctorChecks: Sendable {
             add(.bad, "session", sessionRefusal)
         }
         await checkPurchase(executor, name)
-        for probeRefusal in CallerRefusals.probeRefusals(
-            executor.fakes.journal.read({ $0.exchanges(in: name + "-p") })
-        ) {
+        let purchaseExchanges = executor.fakes.journal.read { $0.exchanges(in: name + "-p") }
+        for problem in Preflight.unservedCalls(purchaseExchanges, executor.fakes.providers) {
+            add(.bad, "calls", problem)
+        }
+        for probeRefusal in CallerRefusals.probeRefusals(purchaseExchanges) {
             add(.bad, "probes", probeRefusal)
         }
         let profile = executor.profile
@@ -188,6 +190,16 @@ package struct DoctorChecks: Sendable {
             )
         case .failed(_, let text): add(.bad, "webhook", "\(path): \(text)")
         case .pending, .answerLost, .requestCut: add(.bad, "webhook", "\(path): no response")
+        }
+        if case .answered(let response) = outcome, (200..<300).contains(response.status),
+            UnprotectedWebhook.isWithoutProof(executor)
+        {
+            add(
+                .bad,
+                "authorization",
+                "the webhook accepts a request without any proof of its sender (clause S-01)",
+                UnprotectedWebhook.remedy
+            )
         }
         guard executor.profile.skipReason(to: .authorization) == nil else { return }
         let unsignedOutcome = await executor.sendTestEvent(

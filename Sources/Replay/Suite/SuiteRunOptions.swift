@@ -19,6 +19,10 @@ package struct SuiteRunOptions: Sendable {
     /// Whether the run stops before the first case when a check finds that no case could judge
     /// the backend.
     package var checksBackendFirst = false
+    /// Whether a time limit or the first failure may end the run before all cases have run.
+    ///
+    /// Such a run begins with the cases that decide most about a backend, and ends with slow ones.
+    package var mayEndEarly = false
     /// Whether a failed case that depends on timing runs again, to find out whether the failure
     /// is a race.
     package var detectsRaces = false

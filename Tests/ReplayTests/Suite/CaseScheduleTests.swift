@@ -59,6 +59,45 @@ struct CaseScheduleTests {
         #expect(durationRanks == durationRanks.sorted(), "seed \(seed): slow cases come first")
     }
 
+    @Test("a run that may end early begins with decisive cases", arguments: UInt64(0)..<100)
+    func decisiveCasesFirst(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let cases = (0..<40).map { index in
+            ScheduledCase(
+                index: index,
+                rule: .concurrent,
+                expectedDuration: ScheduledCase.ExpectedDuration.allCases
+                    .randomElement(using: &generator) ?? .short,
+                contractID: "\(index)",
+                decisiveness: Decisiveness.allCases.randomElement(using: &generator) ?? .other
+            )
+        }
+        var schedule = CaseSchedule(
+            cases,
+            jobs: 40,
+            seed: seed,
+            additionalInstanceMax: 0,
+            mayEndEarly: true
+        )
+        var started: [ScheduledCase] = []
+        while case .startConcurrently(let next) = schedule.nextDecision(for: 0) {
+            started.append(next)
+        }
+        #expect(started.count == cases.count)
+        let firstPositions = Decisiveness.allCases.compactMap { subject in
+            started.firstIndex { $0.decisiveness == subject }
+        }
+        #expect(firstPositions == firstPositions.sorted())
+        let firstOther = started.firstIndex { $0.decisiveness == .other } ?? started.count
+        #expect(started[firstOther...].allSatisfy { $0.decisiveness == .other })
+        for subject in Decisiveness.allCases {
+            let durations = started.filter { $0.decisiveness == subject }.compactMap {
+                ScheduledCase.ExpectedDuration.allCases.firstIndex(of: $0.expectedDuration)
+            }
+            #expect(durations == durations.sorted(by: >), "fast cases come first")
+        }
+    }
+
     @Test("a degraded instance runs nothing else afterwards", arguments: UInt64(0)..<200)
     func degradedInstance(seed: UInt64) {
         var run = ScheduleSimulation(seed: seed)

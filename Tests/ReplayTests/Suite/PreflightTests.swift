@@ -52,7 +52,7 @@ struct PreflightTests {
     @Test func `a correct backend passes the preflight`() throws {
         let outcome = try Self.outcome(SimulationBench())
         #expect(outcome.verdicts == [.passed, .passed])
-        #expect(outcome.count("stopped") == 0)
+        #expect(outcome.count("stopped") == 0 && outcome.count("warned") == 0)
     }
 
     private static let stops: [(Int, path: String, says: String)] = [
@@ -60,6 +60,10 @@ struct PreflightTests {
         (405, webhook, "endpoints: {revenuecat-webhook: POST /…}"),
         (401, webhook, "under 'secrets: revenuecat-authorization'"),
         (403, webhook, "returns 403 for a purchase with the profile's own Authorization value"),
+        (500, webhook, "POST /api/webhooks/revenuecat returns 500 for a plain purchase"),
+        (400, webhook, "correct the backend, then run again"),
+        (429, webhook, "a rate limit would refuse every case"),
+        (302, webhook, "senders of webhooks follow no redirection"),
         (
             404, "/api/user/register",
             "POST /api/user/register returns 404, so no user can be created"
@@ -90,11 +94,113 @@ struct PreflightTests {
         #expect(note.contains("endpoints: {revenuecat-webhook: POST /webhooks/rc}"))
     }
 
-    @Test("other statuses are left to the cases", arguments: [500, 400, 429, 204])
+    @Test("successes that the sender does not count are left to the cases", arguments: [201, 204])
     func judged(status: Int) throws {
         let outcome = try Self.outcome(Self.bench(status) { $0.path == Self.webhook })
         #expect(outcome.count("stopped") == 0)
         #expect(outcome.count("started") == 2)
+    }
+
+    /// Responses to a purchase, each with a part of the reason for which the run stops.
+    private static let responses: [(HTTPMessage.Response, says: String)] = [
+        (
+            HTTPMessage.Response(308, fields: [.init("Location", "https://x.example/hooks/rc/")]),
+            "write 'endpoints: {revenuecat-webhook: POST /hooks/rc/}'"
+        ),
+        (
+            HTTPMessage.Response(
+                200,
+                fields: [.init("content-type", "text/html")],
+                body: Array("<!doctype html><title>My\n app</title>".utf8)
+            ), "200 with an HTML page 'My app', so a web page answers instead"
+        ),
+        (
+            HTTPMessage.Response(404, json: ["error": "user not found"]),
+            "The route exists, because a path without a route gets another response"
+        ),
+    ]
+
+    @Test("the response is named, and what to type", arguments: responses.indices)
+    func response(index: Int) throws {
+        let bench = SimulationBench()
+        bench.backend.respond = { _, arrival in
+            arrival.request.path == Self.webhook ? .response(Self.responses[index].0) : nil
+        }
+        let outcome = try Self.outcome(bench)
+        #expect(outcome.count("stopped") == 1)
+        let note = try #require(outcome["purchase"]?.note)
+        #expect(note.contains(Self.responses[index].says), "\(note)")
+    }
+
+    @Test func `a closed connection stops the run`() throws {
+        let bench = SimulationBench()
+        bench.backend.respond = { _, arrival in
+            arrival.request.path == Self.webhook ? .hangUp : nil
+        }
+        let note = try #require(try Self.outcome(bench)["purchase"]?.note)
+        #expect(note.contains("sends no response to a plain purchase"), "\(note)")
+    }
+
+    @Test func `a call that reaches no route of a fake stops the run`() throws {
+        let bench = SimulationBench()
+        bench.backend.respond = { _, arrival in
+            guard let user = arrival.event?["app_user_id"]?.string else { return nil }
+            bench.model.call(.revenueCat, HTTPMessage.Request("GET", "/subscribers/\(user)"))
+            return nil
+        }
+        let outcome = try Self.outcome(bench)
+        #expect(outcome.count("stopped") == 1)
+        let note = try #require(outcome["purchase"]?.note)
+        #expect(note.contains("The backend calls GET /subscribers/{…}"), "\(note)")
+        #expect(note.contains("lacks '/v1'"), "\(note)")
+    }
+
+    @Test func `a purchase that nothing can show stops the run, with an example of a probe`() throws
+    {
+        let bench = SimulationBench { $0.probes = [] }
+        bench.model.pushDelay = nil
+        let outcome = try Self.outcome(bench)
+        #expect(outcome.verdicts == [.notRun, .notRun] && outcome.count("stopped") == 1)
+        let note = try #require(outcome["purchase"]?.note)
+        #expect(note.contains("\n  subscription:\n    get: "), "\(note)")
+    }
+
+    @Test func `refused unknown events are reported before the first case, which runs`() throws {
+        let bench = SimulationBench()
+        bench.backend.respond = { _, arrival in
+            arrival.event?["type"]?.string?.hasPrefix("FUTURE") == true ? .status(400) : nil
+        }
+        let outcome = try Self.outcome(bench)
+        #expect(outcome.count("warned") == 1 && outcome.count("stopped") == 0)
+        #expect(outcome.verdicts == [.passed, .passed])
+    }
+
+    // MARK: A webhook without any proof
+
+    private static func unprotected(
+        _ change: @escaping @Sendable (inout Profile) -> Void = { _ in }
+    ) throws -> CaseRunnerFixture.Outcome {
+        var guarded = contracts[0]
+        guarded.id = "guarded"
+        guarded.needs = [.authorization]
+        let bench = SimulationBench {
+            $0.secrets[.revenueCatAuthorization] = nil
+            $0.secrets[.revenueCatSigning] = nil
+            change(&$0)
+        }
+        return try outcome(bench, contracts + [guarded])
+    }
+
+    @Test func `a webhook that accepts purchases without any proof fails S-01`() throws {
+        let results = try Self.unprotected().results
+        let failure = try #require(results.first { $0.contract.id == "run/checks-senders" })
+        #expect(failure.verdict == .failed && failure.contract.clause == "S-01")
+        #expect(failure.findings.map(\.code) == [.unauthenticatedAccepted])
+    }
+
+    @Test func `a gateway that checks the sender is declared`() throws {
+        let results = try Self.unprotected { $0.unsupportedFeatures.insert(.authorization) }.results
+        #expect(!results.contains { $0.contract.id == "run/checks-senders" })
     }
 
     @Test func `an event that is sometimes refused is a finding of a case`() throws {

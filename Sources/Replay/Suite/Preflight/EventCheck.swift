@@ -1,4 +1,5 @@
 internal import Contracts
+internal import FakeServers
 internal import Providers
 internal import Values
 
@@ -18,7 +19,10 @@ struct EventCheck {
 
     /// Returns the refusals, each with the status, the kind of event and the remedy.
     func refusals() async -> [String] {
-        let context = executor.eventContext(executor.runWithoutSteps(name).namespace)
+        let namespace = executor.runWithoutSteps(name).namespace
+        // A push for the user of these events belongs to this namespace, and to no case.
+        executor.fakes.open(name, ids: [namespace.id(of: "tester")], at: executor.base)
+        let context = executor.eventContext(namespace)
         var unknownEvent = webhook.sender.testEvent(of: "tester", name: "unknown", in: context)
         unknownEvent.set(
             webhook.sender.webhookFormat.typePointer,

@@ -24,7 +24,8 @@ struct Preflight {
         // A missing session also makes the registration and the probes fail.
         if let sessionRefusal = await refusals.sessionRefusal() { return [sessionRefusal] }
         // A failed call of the backend may be the reason why the webhook fails.
-        let callProblems = unservedCalls(exchanges) + keyProblems(exchanges)
+        let callProblems =
+            Self.unservedCalls(exchanges, executor.fakes.providers) + keyProblems(exchanges)
         let problems =
             callProblems + [registration(exchanges)].compactMap(\.self)
             + (callProblems.isEmpty ? [await webhookProblem(exchanges)].compactMap(\.self) : [])
@@ -94,11 +95,15 @@ struct Preflight {
         ).problem()
     }
 
-    /// Returns a message for each route that the backend calls at a fake without such a route, if no
-    /// call of the backend reaches that fake.
-    private func unservedCalls(_ exchanges: [Exchange]) -> [String] {
+    /// Returns a message for each fake none of whose routes the calls of the backend reach.
+    ///
+    /// - Parameters:
+    ///   - exchanges: The exchanges of plain purchases.
+    ///   - providers: The providers whose fakes run.
+    /// - Returns: The messages, each with its remedy.
+    static func unservedCalls(_ exchanges: [Exchange], _ providers: ProviderTable) -> [String] {
         let calls = Dictionary(grouping: exchanges.filter { $0.from == .backend }, by: \.to)
-        return executor.fakes.providers.sortedEntries.map(\.party).compactMap { party in
+        return providers.sortedEntries.map(\.party).compactMap { party in
             let unserved = (calls[party] ?? []).map(UnservedCall.init)
             guard let first = unserved.first ?? nil, !unserved.contains(nil) else { return nil }
             return "\(first.problem). \(first.remedy)"

@@ -13,18 +13,25 @@ struct UnprotectedWebhook {
     /// The namespaces of the plain purchases before the first case.
     let namespaceNames: [String]
 
-    private static let remedy =
+    static let remedy =
         "Compare the whole Authorization header with a secret before reading anything else, and set "
         + "the secret under 'secrets' in assay.yaml. If a gateway in front of the backend does this, "
         + "write 'features: {except: [authorization]}'."
+
+    /// Whether the requests of the run carry no proof, although the profile does not declare that
+    /// another program checks the sender.
+    static func isWithoutProof(_ executor: RunExecutor) -> Bool {
+        let webhook = executor.purchaseWebhook
+        return !webhook.hasAuthorization && !webhook.hasSignature
+            && !executor.profile.unsupportedFeatures.contains(.authorization)
+    }
 
     /// Returns one failed case if the webhook accepted a purchase without a proof; empty otherwise.
     ///
     /// The case counts only in a run that selects cases about authorization.
     func failures(alongside results: [CaseResult]) -> [CaseResult] {
         let webhook = executor.purchaseWebhook
-        guard !webhook.hasAuthorization, !webhook.hasSignature,
-            !executor.profile.unsupportedFeatures.contains(.authorization),
+        guard Self.isWithoutProof(executor),
             results.contains(where: {
                 $0.outcome == .notApplicable
                     && $0.contract.allRequiredFeatures.contains(.authorization)

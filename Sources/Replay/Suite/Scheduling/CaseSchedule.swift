@@ -10,7 +10,8 @@ internal import Values
 /// - A case that misses an effect starts once more, exclusively, if another case ran at the same time.
 /// - While a case runs exclusively, no other case runs on the same instance.
 /// - At most as many cases run concurrently as there are jobs.
-/// - The seed decides the order of concurrent cases. Slow cases come before fast ones.
+/// - The seed decides the order of concurrent cases. Slow cases come before fast ones, except in a
+///   run that may end early: it begins with decisive cases, and ends with slow ones.
 struct CaseSchedule: Sendable {
     /// The number of the first instance of the backend.
     ///
@@ -76,6 +77,9 @@ struct CaseSchedule: Sendable {
     /// With larger groups, one instance could still have work at the end of the suite while other
     /// instances are idle.
     private static let groupSizeMax = 4
+    /// The number of cases about each subject at the start of a run that may end early, before more
+    /// cases about the same subjects follow.
+    private static let decisiveCasesPerRound = 4
     /// The number of exclusive cases that justify one more instance of the backend.
     ///
     /// An instance takes time to start and to calibrate.
@@ -97,10 +101,23 @@ struct CaseSchedule: Sendable {
     ///   - jobs: The number of cases that may run concurrently.
     ///   - seed: The seed of the order of concurrent cases.
     ///   - additionalInstanceMax: The largest number of additional instances of the backend.
-    init(_ cases: [ScheduledCase], jobs: Int, seed: UInt64, additionalInstanceMax: Int) {
+    ///   - mayEndEarly: Whether a time limit or the first failure may end the run before all cases
+    ///     have run.
+    init(
+        _ cases: [ScheduledCase],
+        jobs: Int,
+        seed: UInt64,
+        additionalInstanceMax: Int,
+        mayEndEarly: Bool = false
+    ) {
         self.jobs = CaseJobs(count: jobs)
         for rule in SchedulingRule.allCases {
-            groups[.rule(rule)] = Self.groups(cases.filter { $0.rule == rule }, of: rule, seed)
+            groups[.rule(rule)] = Self.groups(
+                cases.filter { $0.rule == rule },
+                of: rule,
+                seed,
+                mayEndEarly: mayEndEarly
+            )
         }
         let hasDegradingCases = cases.contains { $0.rule == .degradesInstance }
         let degradedInstanceCount = hasDegradingCases ? min(additionalInstanceMax, 1) : 0
@@ -132,14 +149,17 @@ struct CaseSchedule: Sendable {
     private static func groups(
         _ cases: [ScheduledCase],
         of rule: SchedulingRule,
-        _ seed: UInt64
+        _ seed: UInt64,
+        mayEndEarly: Bool
     ) -> ArraySlice<[ScheduledCase]> {
         var ordered = cases
         if rule.sharesInstance {
             var generator = SeededGenerator(seed: seed)
             ordered.shuffle(using: &generator)
         }
-        if rule.startsSlowCasesFirst {
+        if mayEndEarly {
+            ordered = decisiveCasesFirst(ordered)
+        } else if rule.startsSlowCasesFirst {
             // Cases of the same duration keep their order.
             ordered = ScheduledCase.ExpectedDuration.allCases.flatMap { duration in
                 ordered.filter { $0.expectedDuration == duration }
@@ -157,6 +177,27 @@ struct CaseSchedule: Sendable {
             }
         }
         return groups[...]
+    }
+
+    /// Returns the cases in the order for a run that may end early.
+    ///
+    /// Rounds with a few cases about each decisive subject come first, then all other cases. Fast
+    /// cases come before slow ones, and cases of the same duration keep their order.
+    private static func decisiveCasesFirst(_ cases: [ScheduledCase]) -> [ScheduledCase] {
+        let fastFirst = ScheduledCase.ExpectedDuration.allCases.reversed().flatMap { duration in
+            cases.filter { $0.expectedDuration == duration }
+        }
+        let casesBySubject = Dictionary(grouping: fastFirst, by: \.decisiveness)
+        var ordered: [ScheduledCase] = []
+        let decisiveSubjects = Decisiveness.allCases.dropLast()
+        let longest = decisiveSubjects.map { casesBySubject[$0]?.count ?? 0 }.max() ?? 0
+        for start in stride(from: 0, to: longest, by: decisiveCasesPerRound) {
+            for subject in decisiveSubjects {
+                ordered += casesBySubject[subject, default: []].dropFirst(start)
+                    .prefix(decisiveCasesPerRound)
+            }
+        }
+        return ordered + casesBySubject[.other, default: []]
     }
 
     // MARK: Decisions

@@ -53,7 +53,8 @@ final class CaseScheduler: Sendable {
                 cases,
                 jobs: options.jobs,
                 seed: options.seed,
-                additionalInstanceMax: additionalInstanceMax
+                additionalInstanceMax: additionalInstanceMax,
+                mayEndEarly: options.mayEndEarly
             )
         )
         self.progress = progress

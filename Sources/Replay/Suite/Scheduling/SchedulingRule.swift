@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Providers
 
 /// The rule by which a suite schedules a case.
 ///
@@ -56,6 +57,49 @@ struct ScheduledCase: Hashable, Sendable {
     let expectedDuration: ExpectedDuration
     /// The ID of the contract, whose variants share baseline runs on one instance.
     let contractID: String
+    var decisiveness = Decisiveness.other
+}
+
+/// The subject of a case, in the order in which the subjects decide about a backend.
+///
+/// A run that may end early starts with the first subjects: many other cases fail if these fail.
+enum Decisiveness: Int, Hashable, Sendable, CaseIterable {
+    /// Senders with a wrong or a missing proof.
+    case authorization
+    /// One fault-free event about a registered user.
+    case plainEvent
+    /// One fault-free event about a user who has not registered.
+    case unknownUser
+    /// The same event twice or more, without other faults.
+    case duplicate
+    case other
+
+    init(_ plan: CasePlan) {
+        let deliveries = plan.subject.deliveries
+        let registeredUsers = Set(
+            plan.subject.steps.flatMap { $0.traits.createsUserOrAccount ? $0.traits.users : [] }
+        )
+        let isPlain = !plan.subject.hasFaults && plan.contract.search == nil
+        let original = deliveries.first
+        let isSingleEvent =
+            original?.event != nil && original?.changesBody == false
+            && deliveries.dropFirst().allSatisfy { delivery in
+                if case .repeats = delivery.subject { true } else { false }
+            }
+        let copyCount = deliveries.reduce(0) { $0 + $1.times }
+        self =
+            if plan.contract.allRequiredFeatures.contains(.authorization) {
+                .authorization
+            } else if !isPlain || !isSingleEvent {
+                .other
+            } else if copyCount > 1 {
+                .duplicate
+            } else if registeredUsers.isSuperset(of: original?.users ?? []) {
+                .plainEvent
+            } else {
+                .unknownUser
+            }
+    }
 }
 
 extension ScheduledCase {
@@ -65,7 +109,8 @@ extension ScheduledCase {
             rule: rule,
             expectedDuration: plan.isLongRunning
                 ? .long : plan.subject.hasFaults ? .medium : .short,
-            contractID: plan.contract.id
+            contractID: plan.contract.id,
+            decisiveness: Decisiveness(plan)
         )
     }
 }
