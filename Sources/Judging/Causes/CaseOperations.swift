@@ -17,7 +17,7 @@ struct CaseOperations: Hashable {
     /// Lists the operations of a contract.
     ///
     /// A delivery with faults counts as two operations: the plain delivery, and its faults. An
-    /// event about a user whom no earlier step created is another operation than an event about a
+    /// event about a user that no earlier step created is another operation than an event about a
     /// known user.
     init(_ contract: Contract) {
         var knownUsers: Set<String> = []

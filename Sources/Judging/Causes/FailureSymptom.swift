@@ -30,7 +30,7 @@ enum FailureSymptom: Hashable {
         return generalized(finding.code.isInconclusive ? finding.actual : finding.expected)
     }
 
-    /// Returns a text in which numbers and quoted names are replaced, so that it is equal for cases
+    /// Returns a string in which numbers and quoted names are replaced, so that it is equal for cases
     /// that differ only in them.
     static func generalized(_ text: String) -> String {
         let parts = text.split(separator: "'", omittingEmptySubsequences: false)

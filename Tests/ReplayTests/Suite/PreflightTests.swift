@@ -145,7 +145,14 @@ struct PreflightTests {
         let bench = SimulationBench()
         bench.backend.respond = { _, arrival in
             guard let user = arrival.event?["app_user_id"]?.string else { return nil }
-            bench.model.call(.revenueCat, HTTPMessage.Request("GET", "/subscribers/\(user)"))
+            bench.model.call(
+                .revenueCat,
+                HTTPMessage.Request(
+                    "GET",
+                    "/subscribers/\(user)",
+                    fields: [HTTPMessage.Field("authorization", "Bearer sk_assay")]
+                )
+            )
             return nil
         }
         let outcome = try Self.outcome(bench)
