@@ -1,9 +1,11 @@
 internal import ArgumentParser
 internal import ContractFiles
 internal import Contracts
+internal import Foundation
 internal import Judging
 internal import Programs
 internal import Redaction
+internal import Replay
 internal import Reports
 
 struct DemoCommand: AsyncParsableCommand {
@@ -13,11 +15,16 @@ struct DemoCommand: AsyncParsableCommand {
         discussion: """
             First tests the reference backend, which is correct and stores its data in a SQLite \
             file. Then tests the same backend with the defects of a published identity guide. \
-            The exit code is 0 when the first run passes and the second run fails.
+            Both runs take \(DemoSelection.contractCount) quick contracts, from every clause that \
+            has one. The exit code is 0 when the first run passes and the second run fails.
 
             Example:  assay demo
+                      assay demo --full
             """
     )
+
+    @Flag(name: .long, help: "Run all contracts, and print every failure of the second run.")
+    var full = false
 
     @Option(name: .long, help: "Any string; the same seed repeats the same run.")
     var seed = "demo"
@@ -30,63 +37,107 @@ struct DemoCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         let library = ContractLibrary.indexed
-        let selection = Selection(only: only, skip: [], level: nil)
-        let demoContracts = try library.selectedContracts(
-            selection.applyForBackends(to: library.headings)
-        )
-        let seed = seed
-        let jobs = FileDescriptors.affordableJobCount(min(64, max(1, jobs)))
+        let contracts = try demoContracts(library)
+        let digest = SuiteRun.digest(of: library, contracts)
         let interruption = Interruption()
         let style = Terminal.style()
-        func suite(_ contracts: [Contract], defects: [String]) async throws -> RunReport {
-            var run = SuiteRun(
-                profile: ReferenceProfile.make(defects: defects),
-                addresses: [:],
-                contracts: contracts,
-                suite: SuiteRun.digest(of: library, contracts),
-                seed: seed,
-                jobs: jobs
-            )
-            // The defects are known, so no failure has to be classified as a race.
-            run.detectsRaces = false
-            let (preparedRun, progress) = (run, RunProgress())
-            return try await interruption.run {
-                try await preparedRun.run(progress: progress, interruption: interruption)
-            }
-        }
-        Terminal.output(style.bold("1. The reference backend: every contract must pass") + "\n\n")
-        let correctReport = try await suite(demoContracts, defects: [])
         let terminal = TerminalReport(
             style: style,
-            replay: ReplayCommand([Terminal.program, "demo", "--seed", seed])
-                .redacted(SecretDeclaration()),
+            replay: ReplayCommand(replayArguments).redacted(SecretDeclaration()),
             stop: Terminal.stopCommandsPair
         )
-        for block in terminal.blocks(correctReport.redacted()) { Terminal.output(block) }
-        Terminal.output(terminal.summary(correctReport.redacted()) + "\n")
-        guard correctReport.exitCode == 0 else { throw ExitCode(correctReport.exitCode) }
+        Terminal.output(style.bold("1. The reference backend: every contract must pass") + "\n\n")
+        let correct = try await suite(contracts, digest, defects: [], interruption)
+        printCorrectRun(correct.redacted(), terminal, style)
+        guard correct.exitCode == 0 else { throw ExitCode(correct.exitCode) }
         Terminal.output(
-            style.bold("2. The same backend with defects of the published identity guide") + "\n\n"
+            style.bold("2. The same backend with defects of a published identity guide") + "\n\n"
         )
-        let red = try await suite(
-            demoContracts.filter { !CasePlan($0).subject.hasRestart },
-            defects: ["guide"]
+        let defective = try await suite(
+            contracts.filter { !CasePlan($0).subject.hasRestart },
+            digest,
+            defects: ["guide"],
+            interruption
         )
-        if red.isInterrupted { throw ExitCode(130) }
-        printFailedCases(red.redacted(), terminal, style)
-        guard red.exitCode == 1 else {
+        if defective.isInterrupted { throw ExitCode(ExitStatus.interrupted.rawValue) }
+        printFailedCases(defective.redacted(), terminal, style)
+        guard defective.exitCode == 1 else {
             throw CommandFailure(
                 .failures,
                 "the second run passed, although its backend has defects"
             )
         }
         Terminal.output(
-            "\nBoth runs ended as expected. "
-                + "Test your backend:  assay verify --start 'your command'\n"
+            "\nBoth runs ended as expected.\n"
+                + (full ? "" : "All contracts:      assay demo --full\n")
+                + "Test your backend:  assay init && assay verify\n"
         )
     }
 
-    /// Prints one failing case in full as an example, and one line for each other failing case.
+    /// The command that repeats the demo, without its selection of cases.
+    private var replayArguments: [String] {
+        [Terminal.program, "demo", "--seed", seed] + (full ? ["--full"] : [])
+    }
+
+    /// Returns the contracts of both runs: a quick selection, or all with `--full` or `--only`.
+    private func demoContracts(_ library: ContractLibrary) throws -> [Contract] {
+        let selection = Selection(only: only, skip: [], level: nil)
+        let contracts = try library.selectedContracts(
+            selection.applyForBackends(to: library.headings)
+        )
+        guard !full, only.isEmpty else { return contracts }
+        let preview = SuitePreview(contracts, ReferenceProfile.make(defects: []))
+        return DemoSelection.contracts(among: preview.runnableContracts)
+    }
+
+    /// Runs contracts against the reference backend.
+    private func suite(
+        _ contracts: [Contract],
+        _ digest: String,
+        defects: [String],
+        _ interruption: Interruption
+    ) async throws -> RunReport {
+        var profile = ReferenceProfile.make(defects: defects)
+        // The reference backend is quick, so an effect that is missing for two seconds stays missing.
+        if !full, !defects.isEmpty { profile.settleTimeout = .seconds(2) }
+        var run = SuiteRun(
+            profile: profile,
+            addresses: [:],
+            contracts: contracts,
+            suite: digest,
+            seed: seed,
+            jobs: FileDescriptors.affordableJobCount(min(64, max(1, jobs)))
+        )
+        // The defects are known, so no failure has to be classified as a race.
+        run.detectsRaces = false
+        let (preparedRun, progress) = (run, RunProgress())
+        return try await interruption.run {
+            try await preparedRun.run(progress: progress, interruption: interruption)
+        }
+    }
+
+    /// Prints the result of the correct backend: one line, or with `--full` the whole summary.
+    private func printCorrectRun(
+        _ report: Redacted<RunReport>,
+        _ terminal: TerminalReport,
+        _ style: TerminalStyle
+    ) {
+        for block in terminal.blocks(report) { Terminal.output(block) }
+        guard !full, report.exitCode == 0 else {
+            return Terminal.output(terminal.summary(report) + "\n")
+        }
+        let clauseCount = Set(report.cases.map(\.contract.clause)).count
+        let passed = report.count(.passed)
+        Terminal.output(
+            style.green("PASS") + "  \(passed) case\(passed == 1 ? "" : "s") of "
+                + "\(clauseCount) clause\(clauseCount == 1 ? "" : "s") in "
+                + "\(Int(report.seconds.rounded(.up))) s\n\n"
+        )
+    }
+
+    /// Prints one failing case in full as an example, and the number of the other failing cases.
+    ///
+    /// With `--full`, each other failing case is one line, and the summary follows.
     private func printFailedCases(
         _ report: Redacted<RunReport>,
         _ terminal: TerminalReport,
@@ -96,6 +147,17 @@ struct DemoCommand: AsyncParsableCommand {
         let exampleFailure =
             failed.first { $0.findings.first?.code == .unexpectedEffect } ?? failed.first
         if let exampleFailure { Terminal.output(terminal.block(exampleFailure) + "\n") }
+        guard full else {
+            let rest = failed.count - 1
+            let clauses = Set(failed.map(\.contract.clause)).sorted().joined(separator: " ")
+            let text =
+                "\(rest) more case\(rest == 1 ? "" : "s") of \(report.cases.count) fail, with "
+                + "clauses \(clauses)"
+            return Terminal.output(
+                style.red("FAIL") + "  "
+                    + text.wrapped(style.width - 6).joined(separator: "\n      ") + "\n"
+            )
+        }
         for result in failed where result != exampleFailure {
             let code = result.findings.first?.code
             let line =
