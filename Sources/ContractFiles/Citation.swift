@@ -9,11 +9,14 @@ package enum Citation: Hashable, Sendable {
     case row(sheet: String, section: String, name: String)
 
     /// The arguments of `assay explain` that show the cited part of a fact sheet.
-    package var words: [String] {
+    package var words: [String] { ["source"] + sourceWords }
+
+    /// The arguments of `assay explain source` that show the cited part of a fact sheet.
+    package var sourceWords: [String] {
         switch self {
-        case .name(let name): ["source", name]
-        case .section(let sheet, let number): ["source", sheet, number]
-        case .row(let sheet, let section, let name): ["source", sheet, section, name]
+        case .name(let name): [name]
+        case .section(let sheet, let number): [sheet, number]
+        case .row(let sheet, let section, let name): [sheet, section, name]
         }
     }
 

@@ -64,7 +64,7 @@ package struct FactSheet: Sendable {
     /// refers.
     ///
     /// The sheet's name is that word or begins with it.
-    static func referenced(by word: some StringProtocol) -> FactSheet? {
+    package static func referenced(by word: some StringProtocol) -> FactSheet? {
         let word = word.lowercased()
         return all.first { $0.name == word || $0.name.hasPrefix(word + "-") }
     }
@@ -88,6 +88,14 @@ package struct FactSheet: Sendable {
 
     package func section(_ number: String) -> Section? {
         sections.first { $0.number == number }
+    }
+
+    /// Returns whether the sheet has a section with a number and, if a name follows the number, the
+    /// row with that name.
+    package func contains(_ words: [String]) -> Bool {
+        guard let number = words.first, let section = section(number) else { return false }
+        let name = words.dropFirst().joined(separator: " ")
+        return name.isEmpty || section.row(name) != nil
     }
 
     /// The section with numbered typical mistakes, to which citations such as `trap 14` refer.

@@ -1,3 +1,5 @@
+package import Values
+
 /// One key of a YAML mapping, with the code that reads the key's value into an `Owner` and writes
 /// it.
 package struct Field<Owner: Sendable>: Sendable {
@@ -147,6 +149,20 @@ package struct Field<Owner: Sendable>: Sendable {
     package var definingExpectation: Field {
         var field = self
         field.shape.definesExpectation = true
+        return field
+    }
+
+    /// Returns a copy of the field with a typical value of its key.
+    ///
+    /// - Parameters:
+    ///   - value: The value that examples show.
+    ///   - context: Other top-level keys of the file that the example requires, or that show its
+    ///     use.
+    /// - Returns: The copy.
+    package func example(_ value: JSONValue, with context: JSONObject = [:]) -> Field {
+        var field = self
+        field.shape.example = value
+        field.shape.exampleContext = context
         return field
     }
 

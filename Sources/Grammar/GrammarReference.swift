@@ -1,9 +1,14 @@
+package import Values
+
 /// The documentation of all keys in a grammar, for `assay explain KEY` and the reference page.
 package struct GrammarReference: Sendable {
     package let root: ConstructShape
+    /// The keys that begin every example of a file; nil for a grammar without examples.
+    package let exampleHeader: JSONObject?
 
-    package init(_ root: ConstructShape) {
+    package init(_ root: ConstructShape, exampleHeader: JSONObject? = nil) {
         self.root = root
+        self.exampleHeader = exampleHeader
     }
 
     /// A key of the grammar, and its path from the top of the file, for example
@@ -88,6 +93,28 @@ package struct GrammarReference: Sendable {
         return labeledLines.map { ($0.label, $0.text.replacing("`", with: "")) }
     }
 
+    /// Returns the templates that the value of a key may contain, each with its meaning.
+    ///
+    /// Templates with the same meaning differ only in a name, such as `fake.NAME`.
+    package func templates(of location: KeyLocation) -> [(name: String, meaning: String)] {
+        var templates: [(name: String, meaning: String)] = []
+        let words = location.key.shape.templateWords
+        for word in words where !templates.contains(where: { $0.meaning.hasPrefix(word.meaning) }) {
+            let names = words.filter { $0.meaning == word.meaning }.map {
+                String($0.word.drop { $0 != "." }.dropFirst())
+            }
+            let group = word.word.prefix { $0 != "." }
+            templates.append(
+                names.count > 1
+                    ? (
+                        "{{\(group).NAME}}",
+                        word.meaning + "; NAME is " + names.joined(separator: ", ")
+                    ) : ("{{\(word.word)}}", word.meaning)
+            )
+        }
+        return templates
+    }
+
     // MARK: The page
 
     /// Returns the reference page in DocC's Markdown, with a table of keys for every mapping.
@@ -120,7 +147,21 @@ package struct GrammarReference: Sendable {
             let keys = group.map { "`\($0)`" }.joined(separator: ", ")
             lines += ["", "At most one of \(keys) is allowed."]
         }
+        if let example = exampleLines(of: construct) {
+            lines += ["", "```yaml"] + example + ["```"]
+        }
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// Returns the first example that contains a mapping with these keys.
+    private func exampleLines(of construct: ConstructShape) -> [String]? {
+        keyLocations.lazy.filter {
+            $0.key.shape.directConstructs.contains { $0.name == construct.name }
+        }
+        .compactMap { location -> [String]? in
+            guard location.key.example?.object != nil else { return nil }
+            return exampleLines(of: location)
+        }.first
     }
 
     private static func escapedCell(_ text: String) -> String { text.replacing("|", with: "\\|") }

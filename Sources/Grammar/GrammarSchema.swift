@@ -79,6 +79,9 @@ package struct GrammarSchema {
         if let fallback = key.fallback { doc += " Default: \(fallback)." }
         var members = [JSONObject.Member(key: "description", value: .string(doc))]
         members += (schema(key.shape).object ?? JSONObject()).members
+        if let example = key.example {
+            members.append(.init(key: "examples", value: .array([example])))
+        }
         return .object(JSONObject(members: members))
     }
 

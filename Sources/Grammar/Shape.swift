@@ -1,3 +1,5 @@
+package import Values
+
 /// The allowed values at one place of a YAML file.
 ///
 /// The JSON Schema, `assay explain` and the reference page are generated from shapes.
@@ -101,6 +103,11 @@ package struct KeyShape: Hashable, Sendable {
     package var fallback: String?
     /// The first version of Assay that accepts the key.
     package var sinceVersion = Self.firstVersion
+    /// A typical value of the key; nil when the example of the key above contains one, or when the
+    /// shape allows only a few values.
+    package var example: JSONValue?
+    /// Other top-level keys of the file that the example requires, or that show its use.
+    package var exampleContext = JSONObject()
 
     package static let firstVersion = "0.1"
 
@@ -108,6 +115,13 @@ package struct KeyShape: Hashable, Sendable {
         self.key = key
         self.shape = shape
         self.doc = doc
+    }
+
+    /// Returns a copy of the key with a typical value.
+    package func example(_ value: JSONValue) -> KeyShape {
+        var key = self
+        key.example = value
+        return key
     }
 }
 
@@ -142,6 +156,25 @@ extension Shape {
 
     private var elementKind: String {
         if case .list(let element, _) = self { element.kind } else { kind }
+    }
+
+    /// The templates that strings at this place and below it may contain, each once.
+    package var templateWords: [TemplateWord] {
+        var seenWords: Set<TemplateWord> = []
+        return allTemplateWords.filter { seenWords.insert($0).inserted }
+    }
+
+    private var allTemplateWords: [TemplateWord] {
+        switch self {
+        case .templated(let shape, let slot): slot.words + shape.allTemplateWords
+        case .construct(let construct): construct.keys.flatMap(\.shape.allTemplateWords)
+        case .list(let element, _): element.allTemplateWords
+        case .map(let key, let value, _): key.allTemplateWords + value.allTemplateWords
+        case .either(let shapes): shapes.flatMap(\.allTemplateWords)
+        case .text, .scalar, .verbatim, .secret, .pattern, .name, .nameAlternatives, .flag, .count,
+            .duration, .words, .openWords, .json, .null, .pointer:
+            []
+        }
     }
 
     /// The shapes of all mappings with fixed keys at this place and below it, each before the

@@ -38,6 +38,7 @@ struct CompletionTests {
                 "revenuecat/idempotency/duplicate-initial-purchase/copies:8"
             ),
             ("assay explain E2", "E204"), ("assay explain S-0", "S-05"),
+            ("assay explain endpoints.l", "endpoints.login"),
             ("assay backend --defect no-ded", "no-dedupe"), ("assay verify --level sh", "should"),
         ]
     )

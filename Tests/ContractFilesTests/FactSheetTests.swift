@@ -21,6 +21,25 @@ struct FactSheetTests {
         }
     }
 
+    /// The last words of a citation, without the name of its sheet, are enough to find it.
+    @Test func `every cited place can be found without the name of its sheet`() {
+        let contracts = ContractLibrary.shipped.contracts.map { ($0.id, $0.source) }
+        let sources = contracts + Clause.all.map { ($0.name, $0.source) }
+        let citations = Set(sources.flatMap { Citation.all(in: $0.1, by: $0.0) })
+        #expect(citations.count > 100)
+        for citation in citations {
+            let words = citation.sourceWords
+            guard let sheet = FactSheet.named(words[0]) else {
+                #expect(!FactSheet.rows(named: words[0]).isEmpty, "\(citation)")
+                continue
+            }
+            let rest = Array(words.dropFirst())
+            #expect(sheet.contains(rest), "\(citation)")
+            #expect(FactSheet.all.contains { $0.contains(rest) }, "\(citation)")
+        }
+        #expect(FactSheet.all.filter { $0.contains(["C.1"]) }.map(\.name) == ["identity-rules"])
+    }
+
     @Test(
         "a source's words become places",
         arguments: [

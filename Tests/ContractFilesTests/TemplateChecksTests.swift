@@ -226,6 +226,7 @@ struct TemplateChecksTests {
             ("accounts: {create: {post: /a, body: {a: \"{{id}}\"}}}", "id"),
             ("probes: {p: {get: \"/p/{{device}}\"}}", "device"),
             ("probes: {p: {command: [look, \"{{uid}}\"]}}", "uid"),
+            ("probes: {p: {get: \"/u/{{data}}\"}}", "data"),
             ("app: {access: {get: \"/a/{{user}}\"}}", "user"),
             ("app: {access: {get: /a, response: {a: \"{{acess}}\"}}}", "acess"),
         ]

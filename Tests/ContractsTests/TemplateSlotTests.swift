@@ -65,12 +65,18 @@ struct TemplateSlotTests {
             (.clock, "{{now}}{{now-ms}}{{ahead}}", "{{seconds}}"),
             (.accessPath, "{{id}}", "{{access}}"),
             (.accessAnswer, "{{access}}{{product}}", "{{id}}"),
-            (.login, "/login", "{{id}}"),
-            (.endpointCredential, "{{account}} {{id-token}} {{session}}", "{{token}}"),
+            (.login, "/login", "{{id}}"), (.userLogin, "{{id}}{{device}}", "{{account}}"),
+            (
+                .endpointCredential, "{{account}} {{id-token}} {{session}} {{user-session}}",
+                "{{token}}"
+            ),
             (.creationCredential, "{{id}} {{session}}", "{{account}}"),
             (.accountCredential, "{{account}} {{session}}", "{{id}}"),
             (.clockCredential, "{{ahead}} {{session}}", "{{id}}"),
-            (.probeCredential, "{{id}} {{id-token}} {{session}}", "{{account}}"),
+            (
+                .probeCredential, "{{id}} {{id-token}} {{session}} {{user-session}}",
+                "{{account}}"
+            ),
             (.operatorCredential, "{{session}}", "{{id}}"), (.none, "/hook", "{{port}}"),
         ]
         #expect(Set(known.map(\.0)) == Set(TemplateScope.ProfileSlot.allCases))

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import ContractFiles
 internal import Contracts
+internal import Grammar
 internal import Judging
 internal import ReferenceBackend
 
@@ -21,11 +22,17 @@ enum Completions {
         return matchingNames(clauseNames + candidateNames, prefix)
     }
 
-    /// The finding codes and clauses that the shell offers after `assay explain`.
+    /// The finding codes, clauses and profile keys that the shell offers after `assay explain`.
     static let topicCompletion = CompletionKind.custom { _, _, prefix in
         let findingCodes = FindingCode.allCases.map(\.rawValue)
         let clauseNames = Clause.all.map(\.name)
-        return matchingNames(findingCodes + clauseNames, prefix)
+        // Deeper keys repeat the keys of a request or a probe for each name.
+        let keys = FileFormat.profile.reference.keyLocations.filter { $0.path.count <= 2 }
+        let formats = FileFormat.allCases.map(\.rawValue)
+        return matchingNames(
+            findingCodes + clauseNames + formats + ["source"] + keys.map(\.text),
+            prefix
+        )
     }
 
     /// The names of the reference backend's defects, and `guide`, which turns on the defects of a

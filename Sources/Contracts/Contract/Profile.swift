@@ -49,9 +49,10 @@ package struct Profile: Hashable, Sendable {
         private enum CodingKeys: CodingKey {}
     }
 
-    /// A login request that is sent once.
+    /// A login request that is sent once, or once for each user.
     ///
-    /// Later requests carry one value of its response in place of the template `{{session}}`.
+    /// Later requests carry one value of its response in place of the template `{{session}}` or
+    /// `{{user-session}}`.
     package struct Session: Hashable, Codable, Sendable {
         package var endpoint: Endpoint
         /// The location, in the login response, of the value for `{{session}}`.
@@ -100,6 +101,9 @@ package struct Profile: Hashable, Sendable {
     /// The login request with a response value that later requests use as `{{session}}`; nil: there
     /// is no login.
     package var session: Session?
+    /// The login of one user, with a response value that requests for this user carry as
+    /// `{{user-session}}`; nil: users have no sessions.
+    package var userSession: Session?
     /// The names of the endpoints that the profile file does not define.
     ///
     /// These endpoints have the paths of the identity guide.

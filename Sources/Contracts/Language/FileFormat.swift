@@ -1,5 +1,6 @@
 package import Grammar
 internal import Providers
+internal import Values
 
 /// The two YAML file formats of Assay: contracts and profiles.
 package enum FileFormat: String, CaseIterable, Sendable {
@@ -9,7 +10,7 @@ package enum FileFormat: String, CaseIterable, Sendable {
         GrammarReference(Contract.grammar.shape)
     }
     private static let profileReference = TableDerived { _ in
-        GrammarReference(Profile.grammar.shape)
+        GrammarReference(Profile.grammar.shape, exampleHeader: ["assay": 1])
     }
 
     /// The documentation of all keys of the file format.

@@ -72,7 +72,7 @@ extension Profile {
             if case .request(let endpoint) = $0 { endpoint } else { nil }
         }
         return endpoints.values.sorted { $0.path < $1.path } + creations
-            + [session?.endpoint, app.access].compactMap(\.self)
+            + [session?.endpoint, userSession?.endpoint, app.access].compactMap(\.self)
     }
 
     /// All URLs and paths in the profile.

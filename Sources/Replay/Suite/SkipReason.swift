@@ -97,8 +97,8 @@ struct SkipReason {
         guard let product = products.first(where: { profile.products[$0] == nil }) else {
             return nil
         }
-        return "product \(product) is not mapped; add '\(product): …' under 'products' in "
-            + "assay.yaml"
+        return "product \(product) is not mapped; add '\(product): YOUR_ID' under 'products' in "
+            + "assay.yaml; 'assay explain products' lists all of them"
     }
 
     /// Returns the reason to skip a case that reads only state fields that no probe of the profile

@@ -361,7 +361,8 @@ struct RunExecutorTests {
         #expect(note(["basic": "b1", "large": "l1"]) == nil)
         #expect(
             note(["basic": "b1"])
-                == "product large is not mapped; add 'large: …' under 'products' in assay.yaml"
+                == "product large is not mapped; add 'large: YOUR_ID' under 'products' in "
+                + "assay.yaml; 'assay explain products' lists all of them"
         )
         let result = Self.skipReason(contract) { $0.products = ["large": "l1"] }
         #expect(result?.verdict == .notRun)

@@ -14,7 +14,7 @@ extension Profile.App {
             \.url,
             .text("a URL"),
             "The URL of the page that opens when a test launches the app."
-        )
+        ).example("http://127.0.0.1:5173/")
         vaultFields
         screenFields
         Field<Profile.App>.access
@@ -61,7 +61,7 @@ extension Profile.App {
             fallback: "app_user_id and identity_locked"
         ) { app, name, value in
             if let role = VaultRole(rawValue: name) { app.vaultKeys[role] = value }
-        }
+        }.example(["id": "app_user_id", "lock": "identity_locked"])
         Field.value(
             "other-keys",
             \.otherVaultKeys,
@@ -69,7 +69,7 @@ extension Profile.App {
             default: [],
             "Other keys that the app may write to the vault unencrypted. None may hold a secret.",
             fallback: "none"
-        )
+        ).example(["theme"])
         Field.value(
             "startup",
             \.startupTimeout,
@@ -88,7 +88,10 @@ extension Profile.App {
             },
             Syntax.oneOrMore(.selector),
             "The elements to tap, by user action. Several elements are tapped in sequence."
-        ) { $0.tapSelectors[$1] = $2 }
+        ) { $0.tapSelectors[$1] = $2 }.example([
+            "upgrade": "#buy", "restore": "#restore", "login": ["#account", "#login"],
+            "logout": "#logout", "status": "#status",
+        ])
         Field<Profile.App>.table(
             "inputs",
             [
@@ -97,7 +100,7 @@ extension Profile.App {
             ],
             .selector,
             "The input fields to fill in before a login."
-        ) { $0.inputSelectors[$1] = $2 }
+        ) { $0.inputSelectors[$1] = $2 }.example(["account": "#email", "password": "#password"])
         Field<Profile.App>.table(
             "shows",
             AppExpectation.Screen.Element.allCases.map {
@@ -109,7 +112,15 @@ extension Profile.App {
             if let element = AppExpectation.Screen.Element(rawValue: name) {
                 app.elementSelectors[element] = value
             }
-        }
+        }.example(
+            .object(
+                JSONObject(
+                    members: AppExpectation.Screen.Element.allCases.map {
+                        .init(key: $0.rawValue, value: .string("#" + $0.rawValue))
+                    }
+                )
+            )
+        )
         Field<Profile.App>.table(
             "status-words",
             [
@@ -120,7 +131,7 @@ extension Profile.App {
             "Words for the subscription status on the page. Any other text means that the status "
                 + "is unknown.",
             fallback: "the usual English words"
-        ) { $0.statusWords[$1] = $2 }
+        ) { $0.statusWords[$1] = $2 }.example(["active": ["premium"], "none": ["free"]])
         Field.value(
             "product-names",
             \.productNames,
@@ -128,14 +139,14 @@ extension Profile.App {
             default: [:],
             "The product names on the page, by product ID.",
             fallback: "the product ID"
-        )
+        ).example(["com.example.pro.month": "Pro, monthly"])
         Field.optional(
             "agree",
             \.agreementSelector,
             .selector,
             "The element to tap when the app asks whether to continue. A browser dialog needs no "
                 + "element."
-        )
+        ).example("#continue")
     }
 }
 
@@ -173,7 +184,7 @@ extension Field where Owner == Profile.App {
     /// response.
     fileprivate static var access: Field {
         let path = Shape.templated(.text("a path with `{{id}}`"), .profile(.accessPath))
-        let shape = ConstructShape(
+        var shape = ConstructShape(
             name: "app-access",
             owner: "'access'",
             doc: "The request by which the app asks its backend whether the user has access.",
@@ -187,13 +198,15 @@ extension Field where Owner == Profile.App {
                 ),
             ]
         )
+        shape.alternativeKeys = ["get", "post"]
+        let names = shape.keys.map(\.key)
         return .readOnlyField(
             "access",
             .construct(shape),
             "The request by which the app asks its backend whether the user has access.",
             fallback: "GET /api/user/access/{{id}}"
         ) { node, app, reader in
-            let parts = reader.mapping(node, allowed: shape.keys.map(\.key))
+            let parts = reader.mapping(node, allowed: names)
             let presentMethods = ["get", "post"].filter { parts[$0] != nil }
             if presentMethods.count > 1 {
                 reader.fail(

@@ -42,7 +42,7 @@ extension Profile.Credentials {
                 var credentials = owner[keyPath: path] ?? Profile.Credentials()
                 credentials.headers = secrets
                 owner[keyPath: path] = credentials
-            },
+            }.example(["x-api-key": "${API_KEY:-test}"]),
             .readOnlyField(
                 "as",
                 Syntax.text("a uid, such as `{{id}}` or `{{account}}`").templated(slot).shape,
@@ -53,7 +53,7 @@ extension Profile.Credentials {
                 var credentials = owner[keyPath: path] ?? Profile.Credentials()
                 credentials.actor = actor
                 owner[keyPath: path] = credentials
-            },
+            }.example(.string(slot.exampleTemplate ?? "operator")),
         ]
     }
 
@@ -70,7 +70,8 @@ extension Profile.Credentials {
         case .probe: .probeCredential
         case .none: .operatorCredential
         // The login returns the session; the others are not requests that Assay sends.
-        case .login, .start, .accessPath, .accessAnswer, .endpointCredential, .creationCredential,
+        case .login, .userLogin, .start, .accessPath, .accessAnswer, .endpointCredential,
+            .creationCredential,
             .accountCredential, .clockCredential, .probeCredential, .operatorCredential:
             .none
         }
@@ -78,6 +79,12 @@ extension Profile.Credentials {
 
     /// Whether the credentials contain `{{session}}`, so that a login must come first.
     package var usesSession: Bool { templateNames.contains("session") }
+
+    /// Whether the credentials contain `{{user-session}}`, so that a login of the user must come
+    /// first.
+    package var usesUserSession: Bool {
+        templateNames.contains(TemplateScope.ProfileSlot.userSessionName)
+    }
 
     /// The names of the templates in the credentials.
     package var templateNames: Set<String> {
@@ -120,6 +127,6 @@ extension Profile.Session {
             \.token,
             .pointer,
             "The location in the response of the value for `{{session}}`."
-        )
+        ).example("/token")
     }
 }

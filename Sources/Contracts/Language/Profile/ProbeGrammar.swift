@@ -29,7 +29,7 @@ extension Profile.Probe {
             \.command,
             Profile.words(.probe),
             "A program that prints JSON, with its arguments."
-        )
+        ).example(["./probe.sh", "{{id}}"])
         Field.value(
             "read",
             \.readings,
@@ -45,7 +45,7 @@ extension Profile.Probe {
             default: [],
             "Locations in the response that comparisons between runs skip.",
             fallback: "none"
-        )
+        ).example(["/updated_at"])
         Profile.Credentials.fields(.probe, \.credentials)
     }.alternativeKeys(["get", "command"], example: "get: /users/{{id}}")
         .checking { draft, keys, reader in
@@ -147,21 +147,23 @@ extension Profile.FieldReading {
             "The location of a state field in the response, and the interpretation of its value.",
             makeEmptyOwner: { _ in Draft() }
         ) {
-            Field.required("at", \.pointer, .pointer, "The location of the value.")
+            Field.required("at", \.pointer, .pointer, "The location of the value.").example(
+                "/status"
+            )
             Field.optional(
                 "is",
                 \.isOneOf,
                 .json,
                 "The field is true when the value at the location "
                     + "is this value, or one of this list."
-            )
+            ).example("active")
             Field.optional(
                 "not",
                 \.isNoneOf,
                 .json,
                 "The field is true when the value at the location is not this value, or none of "
                     + "this list."
-            )
+            ).example(["free", "expired"])
             Field.switchWord(
                 "after",
                 \.isFuture,
@@ -175,7 +177,7 @@ extension Profile.FieldReading {
                 .json,
                 "The field's value when the response does not contain the location.",
                 fallback: "inconclusive"
-            )
+            ).example(false)
             others.map(combinations) ?? []
         }.mutuallyExclusiveKeys(["is", "not", "after"]).mutuallyExclusiveKeys(["and", "or"])
     }
@@ -188,13 +190,13 @@ extension Profile.FieldReading {
             \.additionalConditions,
             .oneOrMore(others),
             "Further conditions. The field is true when all conditions hold."
-        )
+        ).example(["at": "/expires_at", "after": "now"])
         Field.optional(
             "or",
             \.alternativeConditions,
             .oneOrMore(others),
             "Alternative conditions. The field is true when any of the conditions holds."
-        )
+        ).example(["at": "/expires_at", "after": "now"])
     }
 
     /// Returns the syntax of the location of a state field: a JSON pointer, or a mapping with more
@@ -221,6 +223,9 @@ extension Profile.FieldReading {
         grammar("reading", syntax(grammar("condition", syntax(grammar("last-condition", nil)))))
     )
 
+    /// The syntax of the location of a state field that is not true or false.
+    private static let plainSyntax = syntax(grammar("value", nil))
+
     /// The syntax of the key `read` of a probe: the location of each state field, by the name that
     /// contracts use.
     static let table = Syntax<[String: Profile.FieldReading]>(
@@ -229,7 +234,12 @@ extension Profile.FieldReading {
                 name: "read",
                 owner: "readings",
                 doc: "The locations of state fields in the response of a probe.",
-                keys: names.map { KeyShape($0, syntax.shape, StateExpectation.doc($0)) }
+                keys: names.map { name in
+                    // Only a true-or-false field can combine conditions.
+                    let shape = booleanFields.contains(name) ? syntax.shape : plainSyntax.shape
+                    return KeyShape(name, shape, StateExpectation.doc(name))
+                        .example(.string("/" + name.replacing("-", with: "_")))
+                }
             )
         ),
         read: { node, reader in

@@ -35,6 +35,17 @@ extension Profile {
                     at: keys.location(of: "effects")
                 )
             }
+            if profile.userSession == nil,
+                profile.requests.credentials.contains(where: \.usesUserSession)
+            {
+                reader.fail(
+                    .conflict(
+                        "'{{user-session}}' is used, but the profile defines no login of users",
+                        remedy: "Add 'users: {login: {post: /login, body: {…}}, token: /token}'."
+                    ),
+                    at: keys.node.location
+                )
+            }
             guard profile.session == nil,
                 profile.requests.credentials.contains(where: \.usesSession)
             else {
@@ -50,6 +61,22 @@ extension Profile {
         }
     }
 
+    /// An example of the key `start`, which passes the address of a fake and a secret.
+    private static var startExample: JSONValue {
+        var environment: JSONObject = [
+            "PORT": "{{port}}", "DATABASE": "{{data}}/app.db",
+        ]
+        for provider in ProviderTable.all.backendProviders.prefix(1) {
+            environment["PROVIDER_URL"] = .string("{{fake.\(provider.party)}}")
+        }
+        for secret in ProviderTable.all.profileSecrets.prefix(1) {
+            environment["WEBHOOK_SECRET"] = .string("{{secret.\(secret.name.rawValue)}}")
+        }
+        return [
+            "command": "node server.js", "ready": "GET /healthz", "env": .object(environment),
+        ]
+    }
+
     /// The fields for the process of the backend, its routes, and the actions on it.
     @FieldBuilder<Profile> private static var backendFields: [Field<Profile>] {
         Field<Profile>.version
@@ -58,14 +85,14 @@ extension Profile {
             \.target,
             .text("a URL, with `{{port}}` if Assay starts the backend").templated(.start),
             "The URL of the backend."
-        )
+        ).example("http://127.0.0.1:8080")
         Field.optional(
             "start",
             \.start,
             StartSettings.grammar.flow,
             "The command with which Assay starts the backend, and its settings.",
             fallback: "the backend is already running"
-        )
+        ).example(startExample)
         Field<Profile>.endpoints
         Field.optional(
             "session",
@@ -74,6 +101,20 @@ extension Profile {
             "A login request that is sent once. Later requests carry a value of its response in "
                 + "place of `{{session}}`.",
             fallback: "no login"
+        ).example(
+            [
+                "login": ["post": "/login", "body": ["user": "admin", "password": "test"]],
+                "token": "/token",
+            ],
+            with: [
+                "probes": [
+                    "subscription": [
+                        "get": "/admin/users/{{id}}",
+                        "headers": ["authorization": "Bearer {{session}}"],
+                        "read": ["access": "/active"],
+                    ]
+                ]
+            ]
         )
         Field<Profile>.secrets
         Field<Profile>.users
@@ -85,7 +126,7 @@ extension Profile {
             "Requests or commands that make the backend's database fail and repair it. Without "
                 + "this key, failures inside the backend are tested only by chance.",
             fallback: "not possible"
-        )
+        ).example(["break": ["post": "/test/fault"], "heal": ["delete": "/test/fault"]])
         Field.optional(
             "clock",
             \.clock,
@@ -96,7 +137,7 @@ extension Profile {
                 + "resets it).",
             fallback: "the machine's clock; the time between deliveries appears only in their "
                 + "events"
-        )
+        ).example(["post": "/test/clock", "body": ["ahead": "{{ahead}}"]])
     }
 
     @FieldBuilder<Profile> private static var probeFields: [Field<Profile>] {
@@ -109,7 +150,15 @@ extension Profile {
                 + "`user`, or one that finds registered users without purchases, shows whether a "
                 + "user exists.",
             fallback: "none: only responses and effects are judged"
-        )
+        ).example([
+            "subscription": [
+                "get": "/test/subscriptions/{{id}}",
+                "read": [
+                    "access": ["at": "/status", "is": "active"], "product": "/product",
+                    "expires": "/expires_at",
+                ],
+            ]
+        ])
         Field.value(
             "effects",
             \.effectSources,
@@ -119,6 +168,14 @@ extension Profile {
                 + "an outbox, by a name of your choice. Contracts that count or compare pushes use "
                 + "these messages instead; it needs `features: {except: [push]}`.",
             fallback: "none: only pushes are counted"
+        ).example(
+            [
+                "mail": [
+                    "get": "/test/outbox?user={{id}}", "list": "/items", "key": "/id",
+                    "text": "/body", "title": "/subject",
+                ]
+            ],
+            with: ["features": ["except": ["push"]]]
         )
         Field.value(
             "app",
@@ -127,7 +184,12 @@ extension Profile {
             default: App(),
             "The web app that the command `assay app` tests.",
             fallback: "the app of the identity guide"
-        )
+        ).example([
+            "url": "http://127.0.0.1:5173/", "vault": ["id": "app_user_id"],
+            "taps": ["upgrade": "#buy", "restore": "#restore", "login": ["#account", "#login"]],
+            "shows": ["access": "#premium"],
+            "access": ["get": "/api/access/{{id}}", "response": ["premium": "{{access}}"]],
+        ])
     }
 
     @FieldBuilder<Profile> private static var nameFields: [Field<Profile>] {
@@ -139,21 +201,23 @@ extension Profile {
             "The IDs of products and of plans, by the names that contracts use. If this key "
                 + "names products, cases with other products do not run.",
             fallback: "the name in the contract"
-        )
+        ).example([
+            "premium_monthly": "com.example.pro.month", "premium_yearly": "com.example.pro.year",
+        ])
         Field.value(
             "entitlement",
             \.entitlement,
             .text("an identifier"),
             default: "premium",
             "The RevenueCat entitlement that the products unlock."
-        )
+        ).example("pro")
         Field.value(
             "firebase-project",
             \.tokenProject,
             .text("a project ID"),
             default: "assay-project",
             "The Firebase project whose tokens the protected route accepts."
-        )
+        ).example("my-project")
     }
 
     @FieldBuilder<Profile> private static var otherFields: [Field<Profile>] {
@@ -162,13 +226,13 @@ extension Profile {
             \.knownFailuresPath,
             .text("a path"),
             "A file that lists known failing cases, each with a finding code and a reason."
-        )
+        ).example("assay-known-failing.txt")
         Field.optional(
             "ca",
             \.certificateAuthorityPath,
             .text("a path"),
             "A PEM file with additional CA certificates to trust for https targets."
-        )
+        ).example("certificates/test.pem")
         Field.value(
             "redact",
             \.secretNames,
@@ -177,7 +241,7 @@ extension Profile {
             "Names of headers, JSON members and query parameters that hold secrets. Recordings "
                 + "keep only fingerprints of their values.",
             fallback: "the usual names"
-        )
+        ).example(["x-internal-key"])
         Field.value(
             "settle-timeout",
             \.settleTimeout,
@@ -212,7 +276,7 @@ extension Field where Owner == Profile {
             doc: "The secrets of senders and callers. `${NAME}` and `${NAME:-default}` insert "
                 + "environment variables.",
             keys: ProviderTable.all.profileSecrets.map {
-                KeyShape($0.name.rawValue, .secret, $0.doc)
+                KeyShape($0.name.rawValue, .secret, $0.doc).example(Self.secretExample($0.name))
             }
         )
         return .readOnlyField(
@@ -232,6 +296,12 @@ extension Field where Owner == Profile {
         }
     }
 
+    /// An example of a secret, which comes from the environment.
+    private static func secretExample(_ name: SecretName) -> JSONValue {
+        let variable = name.rawValue.uppercased().replacing("-", with: "_")
+        return .string("${\(variable):-assay-test-1}")
+    }
+
     fileprivate static var users: Field {
         .readOnlyField(
             "users",
@@ -240,12 +310,18 @@ extension Field where Owner == Profile {
         ) { node, profile, reader in
             guard let users = Profile.Users.grammar.read(node, &reader) else { return }
             profile.idForm = users.idForm
+            if let login = users.login, let token = users.tokenPointer {
+                profile.userSession = Profile.Session(endpoint: login, token: token)
+            }
             guard let creation = users.creation else { return }
             profile.creation = creation
             // Without this endpoint, the profile creates users in another way, so the default route
             // `register` may not exist.
             if !reader.definesRegisterEndpoint { profile.endpoints["register"] = nil }
-        }
+        }.example([
+            "ids": "uuid",
+            "create": ["post": "/signup", "body": ["name": "{{id}}"], "id": "/user/id"],
+        ])
     }
 
     fileprivate static var accounts: Field {
@@ -255,7 +331,12 @@ extension Field where Owner == Profile {
             "The way to create an account that can log in."
         ) { node, profile, reader in
             profile.accountCreation = Profile.Accounts.grammar.read(node, &reader)?.creation
-        }
+        }.example([
+            "create": [
+                "post": "/test/accounts",
+                "body": ["email": "{{account}}", "password": "{{password}}"],
+            ]
+        ])
     }
 
     fileprivate static var features: Field {

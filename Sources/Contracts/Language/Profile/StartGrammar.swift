@@ -48,7 +48,7 @@ extension Profile.StartSettings {
                 .text("a path"),
                 "The working directory of the command, relative to the profile's folder.",
                 fallback: "Assay's working directory"
-            )
+            ).example("backend")
             processFields
         }
     }
@@ -64,7 +64,7 @@ extension Profile.StartSettings {
             Profile.StopSettings.grammar.flow,
             "The signal that stops the backend. Processes that do not exit in time are killed.",
             fallback: "SIGTERM and 10s"
-        )
+        ).example(["signal": "SIGTERM", "within": "5s"])
         Field.optional(
             "intercept",
             \.intercept,
@@ -130,7 +130,7 @@ extension Profile.InterceptionSettings {
             \.allowed,
             .text("a host without a port"),
             "Hosts that may still be called, such as a database service or a sidecar."
-        )
+        ).example(["db.example.com"])
     }
 }
 
@@ -159,7 +159,8 @@ extension Profile.ReadinessCheck {
     ) {
         methods.map { method in
             Field<Profile.ReadinessCheck>(
-                KeyShape(method.lowercased(), .text("a path"), "The path of a \(method) request."),
+                KeyShape(method.lowercased(), .text("a path"), "The path of a \(method) request.")
+                    .example("/healthz"),
                 read: { node, ready, reader in
                     guard let path = reader.text(node) else { return }
                     guard path.hasPrefix("/") else {

@@ -7,6 +7,8 @@ extension Profile {
     struct Users: Sendable {
         var idForm = UserIDForm.string
         var creation: SetupAction?
+        var login: Endpoint?
+        var tokenPointer: JSONPointer?
 
         static let grammar = Construct<Users>(
             "users",
@@ -39,7 +41,23 @@ extension Profile {
                 "The way to create a user: `register`, a request, or a command.",
                 fallback: "register"
             )
-        }
+            Field.optional(
+                "login",
+                \.login,
+                Profile.Endpoint.request("user-login", .userLogin).flow,
+                "The login of one user, for a backend with its own sessions. Headers then contain "
+                    + "the session of the user in place of `{{user-session}}`.",
+                fallback: "no login"
+            ).example([
+                "post": "/login", "body": ["email": "{{device}}@example.com", "password": "test"],
+            ])
+            Field.optional(
+                "token",
+                \.tokenPointer,
+                .pointer,
+                "The location of `{{user-session}}` in the response to `login`."
+            ).example("/token")
+        }.companionKeys("login", ["token"]).companionKeys("token", ["login"])
     }
 
     /// The values of the profile's key `accounts`, collected while the file is parsed.
@@ -69,9 +87,17 @@ extension Profile.SetupAction {
         _ name: String,
         _ slot: TemplateScope.ProfileSlot
     ) -> Syntax<Profile.SetupAction> {
-        let request = Profile.Endpoint.request("\(name)-request", slot)
+        let request = Profile.Endpoint.request(
+            "\(name)-request",
+            slot,
+            slot == .creation ? [.contents, .userID, .proof] : .contents
+        )
         let words = Profile.words(slot)
-        var keys = [KeyShape("command", words.shape, "The program and its arguments.")]
+        let example = ["./\(name).sh"] + (slot.exampleTemplate.map { [$0] } ?? [])
+        var keys = [
+            KeyShape("command", words.shape, "The program and its arguments.")
+                .example(.strings(example))
+        ]
         if slot == .creation {
             let doc =
                 "The location of the user's ID in the JSON output. `\"\"` is the complete output."
@@ -117,6 +143,6 @@ extension Profile {
     /// Returns the syntax of a command as a list of words, which may contain the templates of the
     /// given place.
     static func words(_ slot: TemplateScope.ProfileSlot) -> Syntax<[String]> {
-        .list(.text("a word").templated(slot), countMin: 1)
+        .list(.text("a word").templated(TemplateSlot.command(slot)), countMin: 1)
     }
 }

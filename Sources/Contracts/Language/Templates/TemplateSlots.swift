@@ -67,6 +67,8 @@ extension TemplateScope {
         /// The path and body of the login request under the key `session`; later requests use a
         /// value from the login response.
         case login
+        /// The path and body of the login of one user, under the key `users`.
+        case userLogin
         /// The path, body or command of the action that creates a user.
         case creation
         /// The path, body or command of the action that creates an account.
@@ -96,12 +98,55 @@ extension TemplateScope {
         case none
 
         package var words: [TemplateWord] {
-            names.map { TemplateWord($0, .exactWord, .text, "a template of profiles") }
+            names.map { TemplateWord($0, .exactWord, .text, Self.meaning(of: $0)) }
         }
+
+        /// The template that examples of this place show; nil if the place has no template for a
+        /// user or an account.
+        package var exampleTemplate: String? {
+            ["account", "id", "ahead"].first {
+                names.contains($0) && ($0 != "account" || !names.contains("id"))
+            }
+            .map { "{{\($0)}}" }
+        }
+
+        /// Returns the meaning of a template, without a period at the end.
+        private static func meaning(of name: String) -> String {
+            meanings[String(name.prefix { $0 != "." })] ?? ""
+        }
+
+        private static let meanings = [
+            "fake": "the URL of a fake",
+            "secret": "a secret of the profile, or its default test value",
+            "port": "the free port on which the backend must listen",
+            "data": "the folder of the backend's data, new and empty in each run",
+            "id": "the ID of the user",
+            "device": "the ID of the app's installation on the user's phone",
+            "platform": "the platform of the phone: ios or android",
+            "source": "the cause of the registration, such as 'new' or 'login'",
+            "timestamp": "the current time, in ISO 8601",
+            "password": "the password of the account",
+            "proof": "the proof that an earlier registration returned for this phone",
+            "account": "the name of the account: an email address, or a uid of Firebase",
+            idTokenName: "a Firebase ID token of the account, or else of the user",
+            "session": "in headers: the value that the login under 'session' returned",
+            userSessionName: "in headers: the session of the user, from the login under 'users'",
+            "now": "the time to set, in ISO 8601",
+            "now-ms": "the time to set, in milliseconds since 1970",
+            "ahead": "the whole seconds ahead of the machine's clock; 0 resets the clock",
+            "access": "true if the user has access, else false",
+            "product": "the ID of the product that grants access",
+        ]
 
         /// The name of the template for the ID token of the account, or else of the user, for which
         /// a request acts.
         package static let idTokenName = "id-token"
+
+        /// The name of the template for the user's session with the backend's own login.
+        package static let userSessionName = "user-session"
+
+        /// The names of the templates that belong to one backend process that Assay starts.
+        package static let instanceNames = ["port", "data"]
 
         /// The names of the templates at this place.
         ///
@@ -109,23 +154,25 @@ extension TemplateScope {
         private var names: [String] {
             switch self {
             case .start:
-                ["port", "data"]
+                Self.instanceNames
                     + ProviderTable.all.backendProviders.map { "fake.\($0.party)" }
                     + ProviderTable.all.profileSecrets.map {
                         "secret.\($0.name.rawValue)"
                     }
             case .endpoint: Call.valueNames + ["account", Self.idTokenName]
             case .login: []
+            case .userLogin: ["id", "device"]
             case .creation:
                 ["id", "device", "platform", "source", "timestamp", Self.idTokenName]
             case .account: ["account", "password", Self.idTokenName]
             case .clock: ["now", "now-ms", "ahead"]
             case .probe, .accessPath: ["id"]
-            case .endpointCredential: Self.endpoint.names + ["session"]
+            case .endpointCredential: Self.endpoint.names + [Self.userSessionName, "session"]
             case .creationCredential: Self.creation.names + ["session"]
             case .accountCredential: Self.account.names + ["session"]
             case .clockCredential: Self.clock.names + ["session"]
-            case .probeCredential: Self.probe.names + [Self.idTokenName, "session"]
+            case .probeCredential:
+                Self.probe.names + [Self.idTokenName, Self.userSessionName, "session"]
             case .operatorCredential: ["session"]
             case .accessAnswer: ["access", "product"]
             case .none: []
@@ -143,6 +190,17 @@ extension TemplateSlot {
     /// Returns a place in a profile.
     package static func profile(_ slot: TemplateScope.ProfileSlot) -> TemplateSlot {
         TemplateSlot(name: "profile-\(slot.rawValue)", words: slot.words)
+    }
+
+    /// Returns the place of a command in a profile.
+    ///
+    /// A command knows the port and the data folder of the backend, in addition to the templates of
+    /// a request at its place.
+    package static func command(_ slot: TemplateScope.ProfileSlot) -> TemplateSlot {
+        let words = TemplateScope.ProfileSlot.start.words.filter {
+            TemplateScope.ProfileSlot.instanceNames.contains($0.word)
+        }
+        return TemplateSlot(name: "profile-\(slot.rawValue)-command", words: slot.words + words)
     }
 }
 

@@ -4,18 +4,43 @@ internal import Reports
 
 /// The output of `assay explain source …`: the list of all fact sheets, one section of a sheet, or
 /// one row of a table.
+///
+/// The words may also be a citation as contracts write it, such as `C.1` or `RevenueCat fact sheet
+/// 7, trap 21`.
 struct ExplainSource {
     /// The words after `source` on the command line: a fact sheet, a section and a row.
     let words: [String]
 
-    private static let width = 96
+    private static let width = 78
 
     func run() throws {
         guard let first = words.first else { return printFactSheets() }
         if let sheet = FactSheet.named(first) {
-            try show(sheet, words.dropFirst().map { $0 })
+            return try show(sheet, Array(words.dropFirst()))
+        }
+        let sheets = FactSheet.all.filter { $0.contains(words) }
+        if let sheet = sheets.first, sheets.count == 1 { return try show(sheet, words) }
+        if !sheets.isEmpty { return printSections(of: sheets, first) }
+        let text = words.joined(separator: " ")
+        let cited = Citation.all(in: text, by: "").filter(\.isKnown)
+        if cited.count > 1 || cited.first.map({ $0 != .name(text) }) ?? false {
+            for citation in cited { try ExplainSource(words: citation.sourceWords).run() }
+        } else if let sheet = FactSheet.referenced(by: first) {
+            try show(sheet, Array(words.dropFirst()))
         } else {
-            try showRows(named: words.joined(separator: " "))
+            try showRows(named: text)
+        }
+    }
+
+    /// Prints the commands that show a section, because several fact sheets have one with its
+    /// number.
+    private func printSections(of sheets: [FactSheet], _ number: String) {
+        for sheet in sheets {
+            let command = Terminal.next(["explain", "source", sheet.name] + words)
+            Terminal.output("\(command)\n")
+            for line in (sheet.section(number)?.title ?? "").wrapped(Self.width - 4) {
+                Terminal.output("    \(line)\n")
+            }
         }
     }
 

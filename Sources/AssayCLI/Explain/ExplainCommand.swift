@@ -17,10 +17,12 @@ struct ExplainCommand: AsyncParsableCommand {
                       assay explain revenuecat/idempotency/duplicate-initial-purchase
                       assay explain lost-responses
                       assay explain steps.deliver.retry
+                      assay explain endpoints.login
+                      assay explain products
                       assay explain profile
                       assay explain subscriber-reads
                       assay explain source
-                      assay explain source identity-rules C.1
+                      assay explain source C.1
                       assay explain source X-08
             """
     )
@@ -74,8 +76,14 @@ struct ExplainCommand: AsyncParsableCommand {
             return
         }
         guard !matchingHeadings.isEmpty else {
-            let explainedKey = explainKey()
-            if explainedFeature || explainedKey || explainLanguage() { return }
+            // 'contract' is also a key of contracts, whose meaning the list contains.
+            if explainLanguage() || ExplainKey(name: subject).run() || explainedFeature {
+                if subject == "products" {
+                    Terminal.output("\n")
+                    ExplainProducts(library: library).run()
+                }
+                return
+            }
             throw unknownNameFailure(library)
         }
         if let clause = Clause.named(subject) {
@@ -94,10 +102,12 @@ struct ExplainCommand: AsyncParsableCommand {
     /// Prints the requirement of a clause, its reason, typical mistakes and its sources.
     private func explain(_ clause: Clause) {
         Terminal.output("\(clause.title) (\(clause.name))\n")
-        printParts([("requires", clause.requirement), ("because", clause.rationale)])
-        printParts(clause.faults.enumerated().map { ($0 == 0 ? "mistakes" : "", "– " + $1) })
-        printParts([("build", clause.correctDesign), ("source", clause.source)])
-        printParts(
+        ExplainText.printParts([("requires", clause.requirement), ("because", clause.rationale)])
+        ExplainText.printParts(
+            clause.faults.enumerated().map { ($0 == 0 ? "mistakes" : "", "– " + $1) }
+        )
+        ExplainText.printParts([("build", clause.correctDesign), ("source", clause.source)])
+        ExplainText.printParts(
             citations(of: clause.source, by: "clause").enumerated()
                 .map { ($0 == 0 ? "read" : "", $1) }
         )
@@ -120,11 +130,15 @@ struct ExplainCommand: AsyncParsableCommand {
             + Set(library.headings.map(\.id))
             + FileFormat.allCases.flatMap(\.reference.names)
             + FileFormat.allCases.map(\.rawValue) + Feature.allCases.map(\.rawValue)
-        let nearestName = Suggestion.nearest(to: subject, among: knownNames)
+        let clauses = Set(Clause.all.map(\.name) + library.headings.map(\.clause)).sorted()
+        let isFindingCode = subject.uppercased().first == "E"
+        let suggestion =
+            (isFindingCode ? nil : ClauseSuggestion(subject, among: clauses)?.text)
+            ?? Suggestion.nearest(to: subject, among: knownNames).map { "did you mean '\($0)'?" }
         return CommandFailure(
             .nothingSelected,
-            "'\(subject)' is not a finding code, a clause, a contract, a feature or a key"
-                + (nearestName.map { "; did you mean '\($0)'?" } ?? "; see 'assay list'")
+            "'\(subject)' is not a finding code, a clause, a contract, a feature or a key; "
+                + (suggestion ?? "see 'assay list'")
         )
     }
 
@@ -136,7 +150,7 @@ struct ExplainCommand: AsyncParsableCommand {
         guard let feature = Feature(rawValue: subject) else { return false }
         Terminal.output("\(feature.rawValue)  (feature of a backend)\n")
         let exceptFeatureExample = "features: {except: [\(feature.rawValue)]}"
-        printParts([
+        ExplainText.printParts([
             ("meaning", feature.meaning),
             (
                 "without",
@@ -147,73 +161,25 @@ struct ExplainCommand: AsyncParsableCommand {
         for contract in library.contracts where contract.allRequiredFeatures.contains(feature) {
             if !contractIDs.contains(contract.id) { contractIDs.append(contract.id) }
         }
-        printParts(contractIDs.enumerated().map { ($0 == 0 ? "needed by" : "", $1) })
+        ExplainText.printParts(contractIDs.enumerated().map { ($0 == 0 ? "needed by" : "", $1) })
         Terminal.output("\n")
         return true
     }
 
-    /// Prints every key of contracts or of profiles, indented by depth.
+    /// Prints the keys of contracts or of profiles.
     ///
     /// - Returns: Whether the subject is `contract` or `profile`.
     private func explainLanguage() -> Bool {
         guard let language = FileFormat(rawValue: subject) else { return false }
-        Terminal.output("Every key of a \(language.rawValue); 'assay explain KEY' shows more\n")
-        for keyLocation in language.reference.keyLocations {
-            let doc = keyLocation.key.doc.replacing("`", with: "")
-            let first = doc.prefix { $0 != "." && $0 != ";" }
-            let name =
-                String(repeating: "  ", count: keyLocation.path.count)
-                + (keyLocation.path.last ?? "")
-            let columnPadding = String(repeating: " ", count: max(2, 30 - name.count))
-            Terminal.output((name + columnPadding + first).prefix(100) + "\n")
-        }
+        ExplainLanguage(language: language).run()
         return true
-    }
-
-    /// Prints every key of contracts and profiles that the subject names, each with its path from
-    /// the top of the file.
-    ///
-    /// Keys with the same meaning are printed together.
-    ///
-    /// - Returns: Whether the subject names a key.
-    private func explainKey() -> Bool {
-        var meanings: [(keyLocations: [String], parts: [(label: String, text: String)])] = []
-        for language in FileFormat.allCases {
-            for keyLocation in language.reference.keyLocations(named: subject) {
-                let parts = language.reference.explanation(of: keyLocation)
-                let text = "\(keyLocation.text)  (\(language.rawValue))"
-                if let sameMeaningIndex = meanings.firstIndex(where: {
-                    $0.parts.elementsEqual(parts, by: ==)
-                }) {
-                    meanings[sameMeaningIndex].keyLocations.append(text)
-                } else {
-                    meanings.append(([text], parts))
-                }
-            }
-        }
-        for (index, meaning) in meanings.enumerated() {
-            if index > 0 { Terminal.output("\n") }
-            Terminal.output(meaning.keyLocations.map { $0 + "\n" }.joined())
-            printParts(meaning.parts)
-        }
-        return !meanings.isEmpty
     }
 
     private func explain(_ code: FindingCode) {
         let parts = code.facts
         Terminal.output("\(code.rawValue) \(code.rule)\n")
-        printParts([("meaning", parts.meaning), ("cause", parts.cause), ("remedy", parts.remedy)])
-    }
-
-    private func printParts(_ parts: [(label: String, text: String)]) {
-        for (label, text) in parts {
-            for (index, line) in text.wrapped(84).enumerated() {
-                let labelColumn = index == 0 ? label : ""
-                Terminal.output(
-                    "  " + labelColumn + String(repeating: " ", count: 12 - labelColumn.count)
-                        + line + "\n"
-                )
-            }
-        }
+        ExplainText.printParts([
+            ("meaning", parts.meaning), ("cause", parts.cause), ("remedy", parts.remedy),
+        ])
     }
 }
