@@ -16,6 +16,9 @@ package final class BackendUnderTest: Sendable {
 
     package let client: any Transport
     package let process: (any BackendProgram)?
+    /// The port and the data folder of the backend, by the names of their templates; empty for a
+    /// backend that is already running.
+    let instanceValues: [String: String]
     private let clock: any RunClock
     private let startedProcessCount = Locked(0)
     private let ready: Profile.ReadinessCheck?
@@ -40,6 +43,7 @@ package final class BackendUnderTest: Sendable {
     /// - Parameters:
     ///   - client: The connection to the backend.
     ///   - process: The process to start; nil for a backend that is already running.
+    ///   - instanceValues: The port and the data folder, by the names of their templates.
     ///   - clock: The clock that measures waits.
     ///   - ready: The request and the status that show that the backend is ready. With nil, any
     ///     status counts except those of a gateway (502 to 504).
@@ -50,6 +54,7 @@ package final class BackendUnderTest: Sendable {
     package init(
         client: any Transport,
         process: (any BackendProgram)?,
+        instanceValues: [String: String] = [:],
         clock: any RunClock,
         ready: Profile.ReadinessCheck? = nil,
         startTimeMax: Duration = Profile.StartSettings.defaultTimeout,
@@ -59,6 +64,7 @@ package final class BackendUnderTest: Sendable {
         self.client = client
         self.clock = clock
         self.process = process
+        self.instanceValues = instanceValues
         self.ready = ready
         self.startTimeMax = startTimeMax
         self.stopTimeMax = stopTimeMax

@@ -1,5 +1,8 @@
+internal import Contracts
 internal import Foundation
+internal import Grammar
 internal import Programs
+internal import Values
 
 /// Runs short programs of the user, such as a `psql` call, and returns their output.
 enum CommandRunner {
@@ -52,5 +55,50 @@ enum CommandRunner {
         case .killed(let signal):
             throw Failure(description: "'\(program)' was ended by signal \(signal)")
         }
+    }
+}
+
+extension RunExecutor {
+    /// Returns a command of the profile with its templates filled.
+    ///
+    /// The port and the data folder are those of the backend that the run tests.
+    ///
+    /// - Parameters:
+    ///   - words: The program and its arguments.
+    ///   - values: The values of the templates of the command's place.
+    /// - Returns: The program and its arguments, or a failure for a template without a value.
+    func filledCommand(
+        _ words: [String],
+        _ values: NamedValues
+    ) -> Result<[String], CommandRunner.Failure> {
+        var values = values
+        for name in TemplateScope.ProfileSlot.instanceNames {
+            let value = backend.instanceValues[name]
+            if value == nil, words.contains(where: { Template($0).names.contains(name) }) {
+                return .failure(
+                    CommandRunner.Failure(
+                        description: "'{{\(name)}}' in a command is known only for a backend that "
+                            + "Assay starts; use --start"
+                    )
+                )
+            }
+            values.values[name] = value.map(JSONValue.string)
+        }
+        do {
+            return .success(try words.map { try values.filled($0) })
+        } catch {
+            return .failure(CommandRunner.Failure(description: "\(error)"))
+        }
+    }
+
+    /// Runs a filled command of the profile in the profile's folder, and returns its standard output.
+    func output(
+        of command: Result<[String], CommandRunner.Failure>
+    ) async throws(CommandRunner.Failure) -> [UInt8] {
+        try await CommandRunner.output(
+            of: command.get(),
+            within: .seconds(30),
+            in: profile.folder
+        )
     }
 }

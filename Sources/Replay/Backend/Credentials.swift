@@ -8,6 +8,8 @@ internal import Values
 /// The error of a request whose credentials could not be created.
 struct CredentialError: Error, CustomStringConvertible {
     let description: String
+    /// The response that refused a login; nil without one.
+    var response: HTTPMessage.Response?
 }
 
 /// Credentials: the headers with which the profile's own requests identify their caller.
@@ -32,6 +34,10 @@ extension CaseRequests {
         }
         values.markMissing(.endpoint)
         if credentials.usesSession { values.values["session"] = .string(try await session()) }
+        if credentials.usesUserSession {
+            let name = TemplateScope.ProfileSlot.userSessionName
+            values.values[name] = .string(try await userSession(values))
+        }
         var fields: [HTTPMessage.Field] = []
         for (name, value) in credentials.headers.sorted(by: { $0.key < $1.key }) {
             // A header whose template has no value is omitted, like a member of a body.
@@ -86,19 +92,65 @@ extension CaseRequests {
                     + "{login: {post: /login, body: {…}}, token: /token}'"
             )
         }
-        var request = login.endpoint.request(from: NamedValues([:]))
-        request.fields += try await credentials(login.endpoint.credentials, NamedValues([:]))
+        let token = try await token(of: login, "session", NamedValues([:]))
+        run.session.withLock { $0 = token }
+        return token
+    }
+
+    /// Returns the session token of a user from the login that the profile defines under `users`.
+    ///
+    /// The login request is sent only once for each user.
+    ///
+    /// - Parameter values: The templates of the request that needs the token, with the user's IDs.
+    /// - Returns: The token.
+    /// - Throws: `CredentialError` when the request concerns no user, or when the login fails.
+    private func userSession(_ values: NamedValues) async throws(CredentialError) -> String {
+        guard let login = run.profile.userSession, let key = Self.userSessionKey(values) else {
+            throw CredentialError(
+                description: "{{user-session}} is used in a request that concerns no user"
+            )
+        }
+        if let existingToken = run.userSessions.withLock({ $0[key] }) { return existingToken }
+        let token = try await token(of: login, "users", values)
+        run.userSessions.withLock { $0[key] = token }
+        return token
+    }
+
+    /// Forgets the session of the user whom a request concerns, because the backend refused it.
+    ///
+    /// - Returns: Whether there was a session.
+    func dropUserSession(_ values: NamedValues) -> Bool {
+        guard let key = Self.userSessionKey(values) else { return false }
+        return run.userSessions.withLock { $0.removeValue(forKey: key) } != nil
+    }
+
+    /// The key of a user's session: the install ID, which stays the same after a login.
+    private static func userSessionKey(_ values: NamedValues) -> String? {
+        ["device", "id"].compactMap { values.values[$0]??.string }.first
+    }
+
+    /// Sends a login request, and returns the token in its response.
+    private func token(
+        of login: Profile.Session,
+        _ profileKey: String,
+        _ values: NamedValues
+    ) async throws(CredentialError) -> String {
+        var values = values
+        values.markMissing(.userLogin)
+        var request = login.endpoint.request(from: values)
+        request.fields += try await credentials(login.endpoint.credentials, values)
         let sequence = run.fakes.journal.begin(exchange(.assay, .appCall("session"), request))
         let outcome = await run.backend.client.send(request, within: .seconds(30))
         run.fakes.journal.complete(sequence, outcome)
         let loginDescription =
-            "the login request of 'session', \(request.method) \(request.target),"
+            "the login request of '\(profileKey)', \(request.method) \(request.target),"
         guard case .answered(let response) = outcome else {
             throw CredentialError(description: "\(loginDescription) got no response")
         }
         guard (200..<300).contains(response.status) else {
             throw CredentialError(
-                description: "\(loginDescription) returned \(response.bodyExcerpt)"
+                description: "\(loginDescription) returned \(response.bodyExcerpt)",
+                response: response
             )
         }
         let responseJSON = response.bodyJSON
@@ -107,7 +159,6 @@ extension CaseRequests {
                 description: "\(loginDescription) returned no token at \(login.token)"
             )
         }
-        run.session.withLock { $0 = token }
         return token
     }
 }

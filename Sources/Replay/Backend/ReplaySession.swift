@@ -233,6 +233,11 @@ package final class ReplaySession: Sendable {
         return BackendUnderTest(
             client: BackendClient(base: target, authority: profile.certificateAuthorityPath),
             process: process,
+            instanceValues: profile.start == nil
+                ? [:]
+                : placeholderValues.filter {
+                    TemplateScope.ProfileSlot.instanceNames.contains($0.key)
+                },
             clock: clock,
             ready: profile.start?.ready,
             startTimeMax: profile.start?.timeout ?? Profile.StartSettings.defaultTimeout,

@@ -60,7 +60,9 @@ extension CaseRequests {
         _ id: String,
         effects: (Exchange.Outcome) -> [Effect] = { _ in [] }
     ) async -> Exchange {
-        var values = NamedValues(["id": .string(id)])
+        var values = NamedValues([
+            "id": .string(id), "device": .string(namespace.installID(of: user)),
+        ])
         // A probe with a whole URL is sent to that server instead of the backend.
         let origin = path.isAddress ? OriginClients.origin(of: path) : ""
         let target = values.fill(target: String(path.dropFirst(origin.count)))
@@ -74,7 +76,11 @@ extension CaseRequests {
             do {
                 request.fields = try await credentials(probe.credentials, values)
             } catch {
-                credentialFailure = .failed(.closed, "\(error)")
+                // A user who does not exist can neither log in nor be read.
+                let isUnknownUser = error.response?.status == 404
+                credentialFailure =
+                    error.response.flatMap { isUnknownUser ? .answered($0) : nil }
+                    ?? .failed(.closed, "\(error)")
             }
             var observation = exchange(.assay, .probe(name: probe.name, user: user), request)
             let sequence = run.fakes.journal.begin(observation)
@@ -91,12 +97,24 @@ extension CaseRequests {
             guard mayRenewSession, credentialFailure == nil,
                 case .answered(let response) = observation.outcome,
                 RouteStatuses.refused.contains(response.status),
-                let expiredToken = run.session.withLock({ $0 }),
-                probe.credentials?.usesSession == true
+                endSessions(of: probe.credentials, values)
             else { return observation }
-            run.session.withLock { if $0 == expiredToken { $0 = nil } }
             mayRenewSession = false
         }
+    }
+
+    /// Forgets the sessions that a refused request carried, so that the next request logs in again.
+    ///
+    /// - Returns: Whether the request carried a session.
+    private func endSessions(
+        of credentials: Profile.Credentials?,
+        _ values: NamedValues
+    ) -> Bool {
+        if credentials?.usesUserSession == true { return dropUserSession(values) }
+        guard credentials?.usesSession == true, let expiredToken = run.session.withLock({ $0 })
+        else { return false }
+        run.session.withLock { if $0 == expiredToken { $0 = nil } }
+        return true
     }
 
     private func runProbeCommand(
@@ -105,22 +123,18 @@ extension CaseRequests {
         _ commandWords: [String],
         _ id: String
     ) async -> Exchange {
-        var values = NamedValues(["id": .string(id)])
-        let filledCommandWords = commandWords.map { values.fill($0) }
+        let values = NamedValues(["id": .string(id)])
+        let command = run.filledCommand(commandWords, values)
         var observation = Exchange.observation(
             of: user,
             probe: name,
-            byRunningCommand: filledCommandWords,
+            byRunningCommand: (try? command.get()) ?? commandWords,
             namespace: namespace.name,
             at: now
         )
         let sequence = run.fakes.journal.begin(observation)
         do throws(CommandRunner.Failure) {
-            let output = try await CommandRunner.output(
-                of: filledCommandWords,
-                within: .seconds(30),
-                in: run.profile.folder
-            )
+            let output = try await run.output(of: command)
             // A command without output shows that the backend has no data about the user, like a
             // response with status 404.
             let isEmpty = output.allSatisfy { [0x20, 0x0a, 0x0d, 0x09].contains($0) }

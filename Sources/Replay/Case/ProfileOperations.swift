@@ -33,12 +33,7 @@ extension CaseRequests {
         case .register: return "the profile does not define it"
         case .command(let commandWords, _):
             do {
-                let filled = try commandWords.map { try values.filled($0) }
-                _ = try await CommandRunner.output(
-                    of: filled,
-                    within: Self.responseTimeLimit,
-                    in: run.profile.folder
-                )
+                _ = try await run.output(of: run.filledCommand(commandWords, values))
                 return nil
             } catch {
                 return "\(error)"

@@ -91,12 +91,7 @@ struct UserCreation: Sendable {
             }) {
                 requests.addIDToken(to: &namedValues)
             }
-            let filled = try commandWords.map { try namedValues.filled($0) }
-            output = try await CommandRunner.output(
-                of: filled,
-                within: .seconds(30),
-                in: run.profile.folder
-            )
+            output = try await run.output(of: run.filledCommand(commandWords, namedValues))
         } catch {
             return .failed("\(error)")
         }

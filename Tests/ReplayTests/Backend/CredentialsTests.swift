@@ -75,6 +75,63 @@ struct CredentialsTests {
         )
     }
 
+    /// A bench whose users log in with the backend's own login.
+    private static func userBench() -> SimulationBench {
+        SimulationBench { profile in
+            profile.userSession = Profile.Session(
+                endpoint: Profile.Endpoint(
+                    method: "POST",
+                    path: "/login",
+                    body: ["name": "{{device}}"]
+                ),
+                token: JSONPointer(tokens: ["token"])
+            )
+            profile.probes[0].credentials = credentials([
+                "authorization": "Bearer {{user-session}}"
+            ])
+        }
+    }
+
+    @Test func `each user logs in once and has a session`() throws {
+        let bench = Self.userBench()
+        bench.backend.respond = { _, arrival in
+            guard arrival.request.path == "/login" else { return nil }
+            let name = JSONValue(ifValid: arrival.request.body)?["name"]?.string ?? ""
+            return .json(["token": .string("t-" + name)])
+        }
+        let record = try Self.looks(bench)
+        #expect(Self.logins(bench) == 1)
+        let token = "Bearer t-" + record.namespace.installID(of: "ada")
+        #expect(Self.probes(bench).map { $0[field: "authorization"] } == [token, token])
+    }
+
+    @Test func `an expired session of a user is renewed once`() throws {
+        let bench = Self.userBench()
+        bench.backend.respond = { backend, arrival in
+            let count = backend.arrivals.count { $0.request.path == "/login" }
+            if arrival.request.path == "/login" {
+                return .json(["token": .string("t-\(count)")])
+            }
+            return arrival.request[field: "authorization"] == "Bearer t-1" ? .status(401) : nil
+        }
+        _ = try Self.looks(bench)
+        #expect(
+            Self.probes(bench).map { $0[field: "authorization"] ?? "" }
+                == ["Bearer t-1", "Bearer t-2", "Bearer t-2"]
+        )
+    }
+
+    @Test func `a user who cannot log in because of 404 does not exist`() throws {
+        let bench = Self.userBench()
+        bench.backend.respond(to: "/login", .status(404))
+        let record = try Self.looks(bench)
+        let state = record.state(of: "ada", probe: bench.executor.profile.probes[0].name)
+        guard case .missing = state else {
+            Issue.record("\(String(describing: state))")
+            return
+        }
+    }
+
     @Test func `an expired session is renewed once`() throws {
         let bench = Self.bench(Self.credentials(["authorization": "Bearer {{session}}"]))
         bench.backend.respond = { backend, arrival in
