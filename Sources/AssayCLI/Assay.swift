@@ -27,14 +27,41 @@ struct Assay: AsyncParsableCommand {
             \(ExitStatus.documentationTable)
             """,
         version: assayVersion,
-        subcommands: [
-            InitCommand.self, VerifyCommand.self, AppCommand.self, DemoCommand.self,
-            ServeCommand.self, CoverageCommand.self, SendCommand.self,
-            ResendCommand.self, ListCommand.self, ExplainCommand.self, LintCommand.self,
-            MutantsCommand.self, BackendCommand.self, DoctorCommand.self, JudgeCommand.self,
-            MergeCommand.self, RecordCommand.self, DistillCommand.self, ReviewCommand.self,
-            ImportCommand.self, ExportCommand.self, ExploreCommand.self, MCPCommand.self,
-            SkillCommand.self,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Test a backend or an app:",
+                subcommands: [
+                    DemoCommand.self, InitCommand.self, DoctorCommand.self, VerifyCommand.self,
+                    ExploreCommand.self, AppCommand.self,
+                ]
+            ),
+            CommandGroup(
+                name: "Understand a result:",
+                subcommands: [
+                    ExplainCommand.self, ListCommand.self, JudgeCommand.self, MergeCommand.self,
+                ]
+            ),
+            CommandGroup(
+                name: "Run the fakes:",
+                subcommands: [
+                    ServeCommand.self, SendCommand.self, ResendCommand.self, CoverageCommand.self,
+                ]
+            ),
+            CommandGroup(
+                name: "Write and record contracts:",
+                subcommands: [
+                    LintCommand.self, RecordCommand.self, DistillCommand.self, ReviewCommand.self,
+                    ImportCommand.self, ExportCommand.self,
+                ]
+            ),
+            CommandGroup(
+                name: "Work with a coding agent:",
+                subcommands: [MCPCommand.self, SkillCommand.self]
+            ),
+            CommandGroup(
+                name: "Check Assay itself:",
+                subcommands: [BackendCommand.self, MutantsCommand.self]
+            ),
         ]
     )
 }
@@ -87,7 +114,9 @@ enum Main {
             let status = Assay.exitCode(for: error)
             let message = Assay.fullMessage(for: error)
             if status.isSuccess {
-                Terminal.printDocument(message + "\n")
+                // ArgumentParser adds a word to the title of each group of commands.
+                let text = message.replacing(": SUBCOMMANDS:\n", with: ":\n")
+                Terminal.printDocument(text + "\n")
                 return ExitStatus.success.rawValue
             }
             Terminal.error(message + "\n")
@@ -104,11 +133,11 @@ enum Main {
         guard let name = CommandLine.arguments.dropFirst().first, !name.hasPrefix("-"),
             name != "help", !names.contains(name)
         else { return }
-        let nearest = Suggestion.nearest(to: name, among: names)
         throw CommandFailure(
             .usage,
             "there is no command '\(name)'. "
-                + (nearest.map { "Did you mean 'assay \($0)'?" } ?? "See 'assay --help'.")
+                + (CommandSuggestion.command(for: name, among: names)
+                    .map { "Did you mean 'assay \($0)'?" } ?? "See 'assay --help'.")
         )
     }
 

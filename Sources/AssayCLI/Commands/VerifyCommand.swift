@@ -15,6 +15,7 @@ struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Runs the contracts against a backend and judges the results.",
+        usage: "assay verify [--start COMMAND | --target URL] [OPTIONS] [PATHS]",
         discussion: """
             With --start (or 'start' in the profile), Assay starts the backend, gives it the \
             addresses of the fakes in environment variables, and can restart it. With --target, \
@@ -35,90 +36,19 @@ struct VerifyCommand: AsyncParsableCommand {
 
     @OptionGroup var target: TargetOptions
     @OptionGroup var selection: SelectionOptions
-
-    @Option(name: .long, help: Setting.seed.help)
-    var seed: String?
-
-    @Option(name: .long, help: Setting.jobs.help)
-    var jobs: Int?
-
-    @Option(name: .long, help: Setting.backends.help)
-    var backends: Int?
-
+    @OptionGroup(title: HelpSection.mostUsed) var rerun: RerunOption
+    @OptionGroup(title: HelpSection.selection) var mode: VerifyModeOptions
     @OptionGroup var reports: ReportOptions
-
-    @Option(name: .long, help: Setting.shard.help)
-    var shard: String?
-
-    @Option(name: .long, help: Setting.save.help)
-    var save: String?
-
-    @Option(name: .long, help: Setting.maxTime.help)
-    var maxTime: String?
-
-    @Option(name: .long, help: Setting.found.help)
-    var found: String?
-
-    @Flag(
-        name: .long,
-        help: "Write new versions of failed golden contracts as NAME.yaml.new, for 'assay review'."
-    )
-    var update = false
-
-    @Flag(
-        name: .long,
-        help: """
-            End the run at its first failure; later cases do not run. The run begins with the \
-            cases that decide most, such as those about authorization.
-            """
-    )
-    var failFast = false
-
-    @Flag(
-        name: .long,
-        help: """
-            Keep the backend and the fakes running after the last case, until Ctrl-C. The control \
-            API and its web page, on port 9300, show the run and control the fakes.
-            """
-    )
-    var keep = false
-
-    @Flag(
-        name: .long,
-        help: "Run only the cases that failed in the last run in this folder, with its seed."
-    )
-    var rerunFailed = false
-
-    @Flag(
-        name: .long,
-        help: "Run again whenever the contracts, the profile or the backend's files change."
-    )
-    var watch = false
-
-    @Flag(name: .long, help: "Report which cases would run and which could not, and start nothing.")
-    var dryRun = false
-
-    @Option(
-        name: .long,
-        help: """
-            Write the failures of this run to a file of known failures, each with its finding code. \
-            'known-failing' in the profile, or --known-failing, reads the file.
-            """
-    )
-    var baseline: String?
-
-    @Option(name: .long, help: Setting.expired.help)
-    var expired: String?
-
-    @Option(name: .long, help: "The largest size of the journal (the log of HTTP calls) in MiB.")
-    var journal = 256
+    @OptionGroup(title: HelpSection.reports) var results: VerifyResultOptions
+    @OptionGroup(title: HelpSection.ci) var ci: VerifyCIOptions
+    @OptionGroup(title: HelpSection.limits) var limits: VerifyLimits
 
     @Argument(help: "Contract files or folders to run instead of the shipped ones.")
     var paths: [String] = []
 
     mutating func run() async throws {
-        guard watch else { return try await runOnce(Interruption(), nil) }
-        for (isGiven, flag) in [(keep, "--keep"), (dryRun, "--dry-run")] where isGiven {
+        guard mode.watch else { return try await runOnce(Interruption(), nil) }
+        for (isGiven, flag) in [(mode.keep, "--keep"), (mode.dryRun, "--dry-run")] where isGiven {
             throw CommandFailure(.usage, "--watch and \(flag) cannot be combined")
         }
         try await runAfterEachChange()
@@ -133,19 +63,19 @@ struct VerifyCommand: AsyncParsableCommand {
     /// - Throws: The exit code of the run, or the failure that prevented it.
     mutating func runOnce(_ interruption: Interruption, _ known: LastRun?) async throws {
         let environment = Setting.environment
-        let control = keep ? try target.extractControlAddress() : nil
+        let control = mode.keep ? try target.extractControlAddress() : nil
         let profile = try target.resolvedProfile()
         let library = try readableLibrary()
         let lastRunFolder = LastRun.folder(TargetOptions.path(target.profile))
-        let lastRun = try known ?? (rerunFailed ? LastRun.read(lastRunFolder) : nil)
+        let lastRun = try known ?? (rerun.rerunFailed ? LastRun.read(lastRunFolder) : nil)
         let selectedCases = try selectedCases(of: library, lastRun, environment)
         let (timeText, timeMax) = try timeLimit(environment)
-        let files = try reports.files(keepsExistingFiles: dryRun)
+        let files = try reports.files(keepsExistingFiles: mode.dryRun)
         try checkJournalSize()
         let jobs = try jobCount(environment)
-        let baselineFile = try baseline.map { try ReportFiles.writablePath($0) }
+        let baselineFile = try ci.baseline.map { try ReportFiles.writablePath($0) }
         let earlierKnownFailures = try Self.earlierKnownFailures(baselineFile)
-        let saveFile = try Setting.save.text(save, environment).map {
+        let saveFile = try Setting.save.text(results.save, environment).map {
             try ReportFiles.writablePath($0)
         }
         let run = try suiteRun(
@@ -153,12 +83,12 @@ struct VerifyCommand: AsyncParsableCommand {
             library,
             selectedCases,
             jobs: jobs,
-            seed: Setting.seed.text(seed, environment) ?? lastRun?.seed ?? SuiteRun.nonce(),
+            seed: Setting.seed.text(mode.seed, environment) ?? lastRun?.seed ?? SuiteRun.nonce(),
             timeMax: timeMax,
             saveFile: saveFile
         )
         let isStrict = try isStrict(environment)
-        if dryRun {
+        if mode.dryRun {
             printDryRun(run)
             return try checkLibraryErrors(library)
         }
@@ -173,8 +103,8 @@ struct VerifyCommand: AsyncParsableCommand {
             saveFile: saveFile,
             baselineFile: baselineFile,
             earlierKnownFailures: earlierKnownFailures,
-            writesGoldenUpdates: update,
-            found: Setting.found.text(found, environment) ?? "assay-found",
+            writesGoldenUpdates: results.update,
+            found: Setting.found.text(results.found, environment) ?? GeneratedFolder.found,
             lastRunFolder: environment["CI", default: ""].isEmpty ? lastRunFolder : nil,
             lastRun: lastRun
         )
@@ -212,14 +142,14 @@ struct VerifyCommand: AsyncParsableCommand {
     }
 
     private func checkJournalSize() throws {
-        guard (1...4096).contains(journal) else {
+        guard (1...4096).contains(limits.journal) else {
             throw CommandFailure(.usage, "--journal takes 1 to 4096 MiB")
         }
     }
 
     private func jobCount(_ environment: [String: String]) throws -> Int {
         FileDescriptors.affordableJobCount(
-            try Setting.jobs.number(jobs, or: 8, in: 1...64, environment)
+            try Setting.jobs.number(limits.jobs, or: 8, in: 1...64, environment)
         )
     }
 
@@ -242,7 +172,7 @@ struct VerifyCommand: AsyncParsableCommand {
             try lastRun.map { try failed($0, among: headings) }
             ?? selection.selection(defaultLevel: .should)
         let allContracts = try library.selectedContracts(selection.applyForBackends(to: headings))
-        let shard = try Shard.given(shard, environment)
+        let shard = try Shard.given(ci.shard, environment)
         let contracts = shard.map { shard in allContracts.filter(shard.includes) } ?? allContracts
         guard !contracts.isEmpty else {
             throw CommandFailure(
@@ -261,7 +191,7 @@ struct VerifyCommand: AsyncParsableCommand {
     private func timeLimit(_ environment: [String: String]) throws -> (
         text: String, timeMax: Duration
     ) {
-        let givenMaxTime = Setting.maxTime.given(maxTime, environment)
+        let givenMaxTime = Setting.maxTime.given(limits.maxTime, environment)
         let timeText = givenMaxTime?.text ?? "15m"
         guard let timeMax = Duration(contractText: timeText), timeMax > .zero else {
             throw CommandFailure(
@@ -274,7 +204,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
     /// Returns whether expired known failures are errors.
     private func isStrict(_ environment: [String: String]) throws -> Bool {
-        let expiredSetting = Setting.expired.given(expired, environment)
+        let expiredSetting = Setting.expired.given(ci.expired, environment)
         let strictness = expiredSetting?.text ?? "warn"
         guard ["warn", "error"].contains(strictness) else {
             throw CommandFailure(
@@ -306,22 +236,26 @@ struct VerifyCommand: AsyncParsableCommand {
                 or: profile.knownFailuresPath,
                 among: library.headings
             ),
-            journalBytesMax: journal << 20
+            journalBytesMax: limits.journal << 20
         )
-        run.backendCountMax = try TargetOptions.backendCountMax(profile, backends, jobs: jobs)
+        run.backendCountMax = try TargetOptions.backendCountMax(
+            profile,
+            limits.backends,
+            jobs: jobs
+        )
         run.coversWholeSuite =
             paths.isEmpty && selection.only.isEmpty && selection.skip.isEmpty
             && (selection.level ?? .should) >= .should && library.errors.isEmpty
         run.shard = selectedCases.shard
-        run.keepsEvidence = saveFile != nil || update
-        if !dryRun {
+        run.keepsEvidence = saveFile != nil || results.update
+        if !mode.dryRun {
             run.savedRunFile = try saveFile.map { try SavedRunFile($0, profile: profile) }
         }
         run.isWanted = { selection.includes($0.heading) }
         run.timeMax = timeMax
-        run.stopsAtFirstFailure = failFast
+        run.stopsAtFirstFailure = limits.failFast
         run.startsWithDecisiveCases =
-            failFast || Setting.maxTime.given(maxTime, Setting.environment) != nil
+            limits.failFast || Setting.maxTime.given(limits.maxTime, Setting.environment) != nil
         return run
     }
 

@@ -13,7 +13,7 @@ extension VerifyCommand {
         // With `--rerun-failed`, the cases that had failed before this command started are repeated
         // after every change, even when they pass in between.
         let lastRunFolder = LastRun.folder(TargetOptions.path(target.profile))
-        let lastRun = rerunFailed ? try LastRun.read(lastRunFolder) : nil
+        let lastRun = rerun.rerunFailed ? try LastRun.read(lastRunFolder) : nil
         var hasRun = false
         while true {
             let watch = fileWatch()
@@ -86,7 +86,10 @@ extension VerifyCommand {
         let editedPaths =
             [path, path.map(DotEnv.path), profile?.knownFailuresPath].compactMap(\.self)
         let outputPaths =
-            [baseline, Setting.save.text(save), Setting.found.text(found) ?? "assay-found"]
+            [
+                ci.baseline, Setting.save.text(results.save),
+                Setting.found.text(results.found) ?? GeneratedFolder.found,
+            ]
             .compactMap(\.self) + ReportFiles.paths(Setting.report.texts(reports.report))
         return FileWatch(
             editedPaths: editedPaths + contracts,

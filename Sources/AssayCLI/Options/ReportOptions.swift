@@ -184,14 +184,34 @@ struct ReportFiles {
 
 /// The options of the commands that end in a report.
 struct ReportOptions: ParsableArguments {
-    @Option(name: .long, help: Setting.report.help)
-    var report: [String] = []
+    /// The option for report files.
+    struct Files: ParsableArguments {
+        @Option(name: .long, help: Setting.report.help)
+        var report: [String] = []
+    }
 
-    @Option(name: .long, help: Setting.knownFailing.help)
-    var knownFailing: String?
+    /// The option for the amount of text.
+    struct Detail: ParsableArguments {
+        @Flag(
+            name: .long,
+            help: "Print every case that did not pass in full, not only the first five."
+        )
+        var verbose = false
+    }
 
-    @Flag(name: .long, help: "Print every case that did not pass in full, not only the first five.")
-    var verbose = false
+    /// The option for accepted failures.
+    struct Accepted: ParsableArguments {
+        @Option(name: .long, help: Setting.knownFailing.help)
+        var knownFailing: String?
+    }
+
+    @OptionGroup(title: HelpSection.mostUsed) private var reportFiles: Files
+    @OptionGroup(title: HelpSection.reports) private var detail: Detail
+    @OptionGroup(title: HelpSection.ci) private var accepted: Accepted
+
+    var report: [String] { reportFiles.report }
+    var verbose: Bool { detail.verbose }
+    private var knownFailing: String? { accepted.knownFailing }
 
     /// Checks the report files, and removes those of an earlier run.
     ///

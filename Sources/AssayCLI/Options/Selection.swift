@@ -121,11 +121,12 @@ struct Selection {
         _ pattern: String,
         _ contracts: [ContractHeading]
     ) -> String {
+        let clauses = Set(contracts.map(\.clause)).sorted()
         let names = Set(contracts.map(\.id)).sorted()
-        let nearestName =
-            Suggestion.nearest(to: pattern, among: names)
-            ?? names.first { $0.contains(pattern) }
-        return "\(flag) '\(pattern)' selects no case"
-            + (nearestName.map { "; did you mean '\($0)'?" } ?? "; see 'assay list'")
+        return "\(flag) '\(pattern)' selects no case; "
+            + (ClauseSuggestion(pattern, among: clauses)?.text
+                ?? (Suggestion.nearest(to: pattern, among: names)
+                ?? names.first { $0.contains(pattern.lowercased()) })
+                .map { "did you mean '\($0)'?" } ?? "see 'assay list'")
     }
 }

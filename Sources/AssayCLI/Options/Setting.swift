@@ -234,7 +234,7 @@ extension Setting {
     static let found = Setting(
         "found",
         "ASSAY_FOUND",
-        fallback: "assay-found",
+        fallback: GeneratedFolder.found,
         "The folder for contracts that reproduce the failures of searches and of 'assay explore'"
     )
     static let exploreTime = Setting(

@@ -5,14 +5,34 @@ internal import Foundation
 internal import Grammar
 
 /// The options of the commands that select contracts.
+@dynamicMemberLookup
 struct SelectionOptions: ParsableArguments {
+    @OptionGroup(title: HelpSection.mostUsed) var chosen: ChosenCases
+    @OptionGroup(title: HelpSection.selection) var filter: CaseFilter
+
+    subscript<Value>(dynamicMember path: WritableKeyPath<ChosenCases, Value>) -> Value {
+        get { chosen[keyPath: path] }
+        set { chosen[keyPath: path] = newValue }
+    }
+
+    subscript<Value>(dynamicMember path: WritableKeyPath<CaseFilter, Value>) -> Value {
+        get { filter[keyPath: path] }
+        set { filter[keyPath: path] = newValue }
+    }
+}
+
+/// The option that chooses cases.
+struct ChosenCases: ParsableArguments {
     @Option(
         name: .long,
         help: "Only matching cases: a case, contract, folder, clause, or a pattern with *.",
         completion: Completions.cases
     )
     var only: [String] = []
+}
 
+/// The options that narrow or extend the set of cases.
+struct CaseFilter: ParsableArguments {
     @Option(name: .long, help: "Skip matching cases.", completion: Completions.cases)
     var skip: [String] = []
 
@@ -25,7 +45,9 @@ struct SelectionOptions: ParsableArguments {
 
     @Option(name: .long, help: Setting.contracts.help, completion: .directory)
     var contracts: [String] = []
+}
 
+extension SelectionOptions {
     /// Returns the selection that the flags describe.
     ///
     /// - Parameter defaultLevel: The lowest level that runs without `--level`. A contract below this
@@ -34,7 +56,7 @@ struct SelectionOptions: ParsableArguments {
     /// - Throws: A usage failure for an unknown level.
     func selection(defaultLevel: Contract.Level? = nil) throws -> Selection {
         let levelNames = Contract.Level.allCases.map(\.rawValue)
-        let parsedLevel = try level.map { text in
+        let parsedLevel = try filter.level.map { text in
             guard let level = Contract.Level(rawValue: text) else {
                 throw CommandFailure(
                     .usage,
@@ -43,7 +65,12 @@ struct SelectionOptions: ParsableArguments {
             }
             return level
         }
-        return Selection(only: only, skip: skip, level: parsedLevel, defaultLevel: defaultLevel)
+        return Selection(
+            only: chosen.only,
+            skip: filter.skip,
+            level: parsedLevel,
+            defaultLevel: defaultLevel
+        )
     }
 
     /// The flags that select the same contract folders in a later run.
@@ -52,7 +79,7 @@ struct SelectionOptions: ParsableArguments {
     /// The folders with the contracts of the user.
     var contractsFolders: [String] {
         // The variable names one folder, because its name may contain a comma.
-        guard contracts.isEmpty else { return contracts }
+        guard filter.contracts.isEmpty else { return filter.contracts }
         return Setting.contracts.text(nil).map { [$0] } ?? []
     }
 

@@ -12,15 +12,35 @@ internal import Values
 /// The options that choose the backend, and the way to start, reach and observe it.
 ///
 /// Every option also has a variable `ASSAY_…`: see `Setting`.
+@dynamicMemberLookup
 struct TargetOptions: ParsableArguments {
-    @Option(name: .long, help: Setting.profile.help, completion: Completions.profile)
-    var profile: String?
+    @OptionGroup(title: HelpSection.mostUsed) var backend: BackendOptions
+    @OptionGroup(title: HelpSection.reach) var reach: ReachOptions
+
+    subscript<Value>(dynamicMember path: WritableKeyPath<BackendOptions, Value>) -> Value {
+        get { backend[keyPath: path] }
+        set { backend[keyPath: path] = newValue }
+    }
+
+    subscript<Value>(dynamicMember path: WritableKeyPath<ReachOptions, Value>) -> Value {
+        get { reach[keyPath: path] }
+        set { reach[keyPath: path] = newValue }
+    }
+}
+
+/// The options that choose the backend: a command that starts it, or its URL.
+struct BackendOptions: ParsableArguments {
+    @Option(name: .long, help: Setting.start.help)
+    var start: String?
 
     @Option(name: .long, help: Setting.target.help)
     var target: String?
+}
 
-    @Option(name: .long, help: Setting.start.help)
-    var start: String?
+/// The options for the way to reach and observe the backend.
+struct ReachOptions: ParsableArguments {
+    @Option(name: .long, help: Setting.profile.help, completion: Completions.profile)
+    var profile: String?
 
     @Flag(name: .long, help: Setting.intercept.help)
     var intercept = false
@@ -36,7 +56,9 @@ struct TargetOptions: ParsableArguments {
 
     @Option(name: .long, help: Setting.listen.help)
     var listen: [String] = []
+}
 
+extension TargetOptions {
     /// Returns the profile, in which values of the flags and the environment replace those of the
     /// file.
     ///
@@ -46,17 +68,17 @@ struct TargetOptions: ParsableArguments {
     /// - Throws: A usage failure, or a failure for a file that cannot be parsed.
     func resolvedProfile(looksForProfile: Bool = true) throws -> Profile {
         let environment = Setting.environment
-        let isProfileGiven = Setting.profile.text(self.profile, environment) != nil
+        let isProfileGiven = Setting.profile.text(reach.profile, environment) != nil
         var profile =
             isProfileGiven || looksForProfile
-            ? try Self.profile(self.profile, environment) : Profile()
-        let given = Setting.target.given(target, environment)
+            ? try Self.profile(reach.profile, environment) : Profile()
+        let given = Setting.target.given(backend.target, environment)
         if let given {
             profile.target = given.text
             // A flag that names a running backend takes precedence over a profile that starts one.
-            if start == nil { profile.start = nil }
+            if backend.start == nil { profile.start = nil }
         }
-        if let command = Setting.start.text(start, environment) {
+        if let command = Setting.start.text(backend.start, environment) {
             // The other settings under 'start' in the profile apply to this command too.
             var start = profile.start ?? Profile.StartSettings(command: command)
             start.command = command
@@ -71,10 +93,10 @@ struct TargetOptions: ParsableArguments {
         }
         Terminal.maskSecrets(SecretDeclaration(profile))
         profile.certificateAuthorityPath = try Self.authority(
-            ca,
+            reach.ca,
             or: profile.certificateAuthorityPath
         )
-        if try Setting.intercept.isEnabled(intercept, environment) {
+        if try Setting.intercept.isEnabled(reach.intercept, environment) {
             guard profile.start != nil else {
                 throw CommandFailure(
                     .usage,
@@ -88,7 +110,7 @@ struct TargetOptions: ParsableArguments {
             profile.start?.intercept = intercept
         }
         if let start = profile.start, start.isIntercepted, let intercept = start.intercept {
-            profile.start?.intercept?.allowed += Self.hosts(allowHost, environment)
+            profile.start?.intercept?.allowed += Self.hosts(reach.allowHost, environment)
                 .filter { !intercept.allowed.contains($0) }
         }
         try checkHost(profile.target, given?.name ?? Setting.target.name, environment)
@@ -176,7 +198,7 @@ struct TargetOptions: ParsableArguments {
         _ = try TargetURL(
             target,
             flag: name,
-            allowed: Self.hosts(allowHost, environment)
+            allowed: Self.hosts(reach.allowHost, environment)
         )
     }
 
@@ -243,7 +265,7 @@ struct TargetOptions: ParsableArguments {
     func addresses(for profile: Profile) throws -> [Exchange.Party: ReplaySession.Address] {
         var addresses = profile.start == nil ? ReplaySession.fixedAddresses : [:]
         let parties = ReplaySession.fixedAddresses.keys
-        let advertisedHost = try Self.advertisedHost(advertise)
+        let advertisedHost = try Self.advertisedHost(reach.advertise)
         if let advertisedHost {
             guard profile.start?.isIntercepted != true else {
                 throw CommandFailure(
@@ -261,7 +283,7 @@ struct TargetOptions: ParsableArguments {
                 )
             }
         }
-        for address in try ListenAddress.all(listen, names: parties.map(\.description)) {
+        for address in try ListenAddress.all(reach.listen, names: parties.map(\.description)) {
             guard let party = parties.first(where: { $0.description == address.name }) else {
                 continue
             }
@@ -303,9 +325,9 @@ struct TargetOptions: ParsableArguments {
     mutating func extractControlAddress() throws -> ListenAddress {
         // The remaining addresses are stored as values of the flag, even those from the variable,
         // because values of the flag replace the variable.
-        let given = Setting.listen.texts(listen, Setting.environment)
+        let given = Setting.listen.texts(reach.listen, Setting.environment)
         let control = given.filter { $0.hasPrefix("control=") }
-        listen = given.filter { !control.contains($0) }
+        reach.listen = given.filter { !control.contains($0) }
         // The variable is unset, so that a later read does not return the removed value again.
         unsetenv(Setting.listen.variable)
         return try ListenAddress(
@@ -335,7 +357,7 @@ struct TargetOptions: ParsableArguments {
     }
 
     /// The hosts other than loopback that Assay may call.
-    var hosts: [String] { Self.hosts(allowHost, Setting.environment) }
+    var hosts: [String] { Self.hosts(reach.allowHost, Setting.environment) }
 
     /// Returns the hosts other than loopback that the flag `--allow-host` or the environment
     /// allows.
@@ -350,19 +372,23 @@ struct TargetOptions: ParsableArguments {
         let environment = Setting.environment
         var arguments: [String] = []
         let given = [
-            ("--profile", Setting.profile.text(profile, environment)),
-            ("--target", Setting.target.text(target, environment)),
-            ("--start", Setting.start.text(start, environment)),
-            ("--ca", Setting.authority.text(ca, environment)),
-            ("--advertise", Setting.advertise.text(advertise, environment)),
+            ("--profile", Setting.profile.text(reach.profile, environment)),
+            ("--target", Setting.target.text(backend.target, environment)),
+            ("--start", Setting.start.text(backend.start, environment)),
+            ("--ca", Setting.authority.text(reach.ca, environment)),
+            ("--advertise", Setting.advertise.text(reach.advertise, environment)),
         ]
         for (flag, value) in given { arguments += value.map { [flag, $0] } ?? [] }
         // `resolvedProfile` has reported an invalid value before.
-        if (try? Setting.intercept.isEnabled(intercept, environment)) == true {
+        if (try? Setting.intercept.isEnabled(reach.intercept, environment)) == true {
             arguments.append("--intercept")
         }
-        for host in Self.hosts(allowHost, environment) { arguments += ["--allow-host", host] }
-        for entry in Setting.listen.texts(listen, environment) { arguments += ["--listen", entry] }
+        for host in Self.hosts(reach.allowHost, environment) {
+            arguments += ["--allow-host", host]
+        }
+        for entry in Setting.listen.texts(reach.listen, environment) {
+            arguments += ["--listen", entry]
+        }
         return arguments
     }
 }
