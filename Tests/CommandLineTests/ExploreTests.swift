@@ -199,11 +199,11 @@ struct ExploreTests {
             folder: folder.path
         )
         #expect(result.status == 1, "\(result.output)\(result.errors)")
-        let found = Self.names(folder.path + "/assay-found/found")
+        let found = Self.names(folder.path + "/.assay/found")
         #expect(!found.isEmpty)
         for (words, status) in [(defect, Int32(1)), (["--scripted"], 0)] {
             let again = try await Program.run(
-                ["app", "assay-found/found"] + words,
+                ["app", ".assay/found"] + words,
                 folder: folder.path
             )
             #expect(again.status == status, "\(again.output)\(again.errors)")

@@ -99,18 +99,49 @@ struct RepeatedRunTests {
         #expect(left.contains("copies:800") && !left.contains("copies:2\""))
     }
 
-    @Test func `cases that a complete run no longer lists are forgotten`() async throws {
+    @Test(
+        "a run of some cases keeps the other failed cases in the list",
+        arguments: [["--only", "revenuecat/smoke/first-purchase"], ["--skip", "*e*"]]
+    )
+    func keepsList(selection: [String]) async throws {
         let folder = try TemporaryFolder()
-        let gone = #"{"assay": 1, "seed": "7", "failed": ["gone/case"]}"#
-        try folder.write(gone, to: ".assay/last-run.json")
-        // Some of these cannot be played, and are no reason to remember what is not among them.
+        let failed = #"{"assay": 1, "seed": "7", "failed": ["other/case"]}"#
+        try folder.write(failed, to: ".assay/last-run.json")
         let run = try await Program.run(
-            ["verify", "--only", "S-01"] + ExitCodeTests.start(nil),
+            ["verify", "--seed", "8"] + selection + ExitCodeTests.start(nil),
             folder: folder.path,
             environment: ["CI": ""]
         )
-        #expect(run.output.contains("not run"))
-        #expect(folder.read(".assay/last-run.json")?.contains("gone/case") == false)
+        #expect([0, 4, 5].contains(run.status), "\(run)")
+        let list = folder.read(".assay/last-run.json") ?? ""
+        #expect(list.contains("other/case"))
+        // The seed of the failed case stays, because no case of this run failed.
+        #expect(list.contains("\"7\""))
+    }
+
+    @Test func `cases that pass leave the list, and others stay`() async throws {
+        let folder = try TemporaryFolder()
+        let smoke = "revenuecat/smoke/first-purchase"
+        let failed = #"{"assay": 1, "seed": "7", "failed": ["\#(smoke)", "other/case"]}"#
+        try folder.write(failed, to: ".assay/last-run.json")
+        _ = try await Program.run(
+            ["verify", "--only", smoke] + ExitCodeTests.start(nil),
+            folder: folder.path,
+            environment: ["CI": ""]
+        )
+        let list = folder.read(".assay/last-run.json") ?? ""
+        #expect(list.contains("other/case") && !list.contains(smoke))
+    }
+
+    @Test func `init writes a .gitignore for the generated files`() async throws {
+        let folder = try TemporaryFolder()
+        let result = try await Program.run(["init"] + ExitCodeTests.start(nil), folder: folder.path)
+        #expect(result.status == 0, "\(result)")
+        #expect(folder.read(".assay/.gitignore") == "*\n")
+        #expect(
+            FileManager.default.contentsOfDirectory(folder.path).sorted()
+                == [".assay", "assay.yaml"]
+        )
     }
 
     @Test func `the control API listens at the address in the variable`() async throws {

@@ -346,6 +346,7 @@ struct ServeCommand: AsyncParsableCommand {
         _ fakes: FakeRegistry
     ) async throws -> Interception? {
         guard intercept else { return nil }
+        try GeneratedFolder.make(containing: interceptFolder)
         let folder = URL(fileURLWithPath: interceptFolder).standardizedFileURL.path
         let (host, port) = try listenAddresses()[Self.interceptName] ?? ("127.0.0.1", 0)
         do throws(ReplaySession.OpenError) {

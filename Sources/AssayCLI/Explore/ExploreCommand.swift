@@ -302,7 +302,7 @@ struct ExploreCommand: AsyncParsableCommand {
             corpus: corpus,
             contents: contents,
             failuresFolder: Setting.found.text(found, environment) ?? corpus?.failuresFolder
-                ?? "assay-found"
+                ?? GeneratedFolder.found
         )
     }
 

@@ -100,10 +100,20 @@ struct DiscoveryRun {
             let lines = "\(note.key): \(note.text)".printable.wrapped(92)
             Terminal.output(statusMark + " " + lines.joined(separator: "\n     ") + "\n")
         }
+        let text = try text(discovery)
         let folder = PathName(path).folder
-        let schema = ".assay/profile.schema.json"
+        let displayedFolder = folder.isEmpty ? "." : folder
+        try GeneratedFolder.make(GeneratedFolder.path(nextTo: path))
+        try OutputFile(displayedFolder + "/" + Self.schema).write(FileFormat.profile.schema)
+        try OutputFile(path).write(text)
+    }
+
+    private static let schema = ".assay/profile.schema.json"
+
+    /// Returns the discovered profile as the text of a file.
+    func text(_ discovery: BackendDiscovery) throws -> String {
         let date = Date().formatted(.iso8601.year().month().day())
-        let text = discovery.text(schema: schema, date: date, authority: authority)
+        let text = discovery.text(schema: Self.schema, date: date, authority: authority)
         if case .failure(let errors) = ProfileParser.parse(
             text,
             path: path,
@@ -116,9 +126,6 @@ struct DiscoveryRun {
                 "the discovered profile is not valid, which is a bug in Assay:\n\(errors)"
             )
         }
-        let displayedFolder = folder.isEmpty ? "." : folder
-        try OutputFile.makeFolder(displayedFolder + "/.assay", .ownerOnly)
-        try OutputFile(displayedFolder + "/" + schema).write(FileFormat.profile.schema)
-        try OutputFile(path).write(text)
+        return text
     }
 }

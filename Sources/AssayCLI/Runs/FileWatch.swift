@@ -41,7 +41,7 @@ struct FileWatch {
     /// The names of folders that are not watched, because their files are not edited by hand.
     private static let unwatchedFolderNames: Set<String> = [
         "node_modules", "vendor", "target", "build", "dist", "out", "venv", "__pycache__",
-        "assay-found", "coverage",
+        "coverage",
     ]
 
     /// The extensions of source files.

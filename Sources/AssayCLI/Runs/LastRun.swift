@@ -12,11 +12,9 @@ struct LastRun {
     /// The IDs of the failed cases.
     let failed: [String]
 
-    /// Returns the folder `.assay` next to the profile, or in the current folder if there is no
-    /// profile.
+    /// Returns the folder `.assay` next to the profile, or in the current folder without a profile.
     static func folder(_ profilePath: String?) -> String {
-        let profileFolder = PathName(profilePath ?? "").folder
-        return (profileFolder.isEmpty ? "" : profileFolder + "/") + ".assay"
+        GeneratedFolder.path(nextTo: profilePath)
     }
 
     private static func path(_ folder: String) -> String { folder + "/last-run.json" }
@@ -46,8 +44,9 @@ struct LastRun {
 
     /// Writes the list of failed cases after a run.
     ///
-    /// A listed case that did not run again stays in the list. An empty list is written only to
-    /// replace an existing file.
+    /// A listed case that did not run again stays in the list. Only a complete run of the whole
+    /// suite removes the cases that it does not contain. An empty list is written only to replace
+    /// an existing file. If no case of the run failed, the list keeps its seed.
     ///
     /// - Parameters:
     ///   - report: The report of the run.
@@ -60,31 +59,30 @@ struct LastRun {
         in folder: String
     ) -> String? {
         let path = path(folder)
-        var knownFailedCases = earlier?.failed
-        // A case that did not run has not passed, so it may stay in the list. Without
-        // `--rerun-failed`, all cases of the old list stay after a run that was cut off. After a
-        // complete run, a case of the old list stays if the run selected it but could not run it.
-        let isIncomplete = report.isInterrupted || report.hasTimedOut || !report.skipReasons.isEmpty
         // A list that is missing or was written by another version is replaced.
-        if knownFailedCases == nil, let before = try? read(folder).failed {
+        let before = earlier ?? (try? read(folder))
+        var knownFailedCases = before?.failed ?? []
+        let isIncomplete = report.isInterrupted || report.hasTimedOut || !report.skipReasons.isEmpty
+        if earlier == nil, report.coversWholeSuite, report.shard == nil, !isIncomplete {
             let reportedCaseIDs = Set(report.cases.map(\.contract.caseID))
-            knownFailedCases = isIncomplete ? before : before.filter(reportedCaseIDs.contains)
+            knownFailedCases.removeAll { !reportedCaseIDs.contains($0) }
         }
-        let judgedCaseIDs = report.cases.filter { $0.verdict != .notRun }.map(\.contract.caseID)
-        let failed =
-            report.cases.filter { [.failed, .unexpectedPass].contains($0.verdict) }
-            .map(\.contract.caseID)
-            + (knownFailedCases ?? []).filter { !judgedCaseIDs.contains($0) }
+        // A case that did not run has not passed, so it stays in the list.
+        let judgedCaseIDs = Set(
+            report.cases.filter { $0.verdict != .notRun }.map(\.contract.caseID)
+        )
+        knownFailedCases.removeAll(where: judgedCaseIDs.contains)
+        let newFailedCases = report.cases
+            .filter { [.failed, .unexpectedPass].contains($0.verdict) }.map(\.contract.caseID)
+        let failed = newFailedCases + knownFailedCases
+        let seed = newFailedCases.isEmpty ? before?.seed ?? report.seed : report.seed
         guard !failed.isEmpty || FileManager.default.fileExists(atPath: path) else { return nil }
         let value: JSONValue = [
-            "assay": 1, "seed": .string(report.seed),
+            "assay": 1, "seed": .string(seed),
             "failed": .strings(failed),
         ]
         do throws(OutputFile.WriteError) {
-            let gitignorePath = folder + "/.gitignore"
-            if !FileManager.default.fileExists(atPath: gitignorePath) {
-                try OutputFile(gitignorePath, .ownerOnly).write("*\n")
-            }
+            try GeneratedFolder.make(folder)
             try OutputFile(path, .ownerOnly).write(value.prettyText + "\n")
             return nil
         } catch {

@@ -166,6 +166,7 @@ struct RunConclusion: Sendable {
             let id = Self.id(of: contract)
             let path = Self.path(of: contract, in: found)
             let isFileWritten = FileWriteFailures.catching { () throws(OutputFile.WriteError) in
+                try GeneratedFolder.make(containing: path)
                 try OutputFile(path).write(ContractWriter.text(contract, id: id))
             }
             if isFileWritten, !files.usesStandardOutput {

@@ -189,11 +189,11 @@ struct SuiteTests {
             folder: folder.path
         )
         #expect(result.status == 1, "\(result.output)")
-        let path = "assay-found/found/revenuecat-tolerance-any-shape-what-sizes.yaml"
+        let path = ".assay/found/revenuecat-tolerance-any-shape-what-sizes.yaml"
         let text = try #require(folder.read(path), "\(result.errors)")
         #expect(text.contains("/event/offer_code"))
         let again = try await Program.run(
-            ["verify", "--contracts", "assay-found", "--only", "found"],
+            ["verify", "--contracts", ".assay", "--only", "found"],
             folder: folder.path
         )
         #expect(again.status == 1, "what was found is found again: \(again.output)")
