@@ -14,7 +14,8 @@ struct DoctorCommand: AsyncParsableCommand {
         abstract: "Checks a profile and a backend, and lists the clauses that can be tested.",
         discussion: """
             Creates a user, sends a TEST event and a purchase, and reads the state of the user. \
-            With --write it also writes a starter profile.
+            Without a profile, it also searches the backend and its files, and prints the profile \
+            that --write writes. With a profile, it lists routes of the files that are missing.
 
             Example:  assay doctor --target http://127.0.0.1:8080 --write assay.yaml
                       assay doctor --start 'node server.js'
@@ -67,7 +68,9 @@ struct DoctorCommand: AsyncParsableCommand {
             return
         }
         let profile = try target.resolvedProfile()
-        if let write { return try await discoverProfile(profile, write) }
+        if write != nil || TargetOptions.path(target.profile) == nil {
+            return try await discoverProfile(profile)
+        }
         let workFolder = try WorkFolder.made()
         defer { workFolder.remove() }
         let folder = workFolder.path
@@ -101,6 +104,7 @@ struct DoctorCommand: AsyncParsableCommand {
             return (doctorChecks, clauses)
         }
         printDoctorChecks(doctorChecks, clauses)
+        printMissingRoutes(profile)
         if doctorChecks.checkResults.contains(where: { $0.state == .bad }) {
             throw ExitCode(ExitStatus.failures.rawValue)
         }
@@ -120,10 +124,29 @@ struct DoctorCommand: AsyncParsableCommand {
         Instant(milliseconds: SuiteRun.now().milliseconds / 1000 * 1000 - 3_600_000)
     }
 
-    /// Inspects the backend of a profile in the same way as `assay init`, and writes the discovered
-    /// profile to a path.
-    private func discoverProfile(_ profile: Profile, _ path: String) async throws {
-        try DiscoveryRun.checkPathIsFree(path, "assay doctor")
+    /// Prints the routes of the backend's files that the profile does not name, as the blocks to
+    /// add.
+    private func printMissingRoutes(_ profile: Profile) {
+        let survey = SourceSurvey(SourceFiles.read(FileManager.default.currentDirectoryPath))
+        let additions = ProfileAddition.missing(from: profile, survey)
+        guard !additions.isEmpty else { return }
+        Terminal.output("\nYour files show routes that the profile does not name:\n")
+        for addition in additions {
+            guard let route = addition.route, let name = addition.path.last else { continue }
+            let command = Terminal.next(["init", "--add", name])
+            Terminal.output(
+                "\n\(route.method) \(route.path)  (\(route.location))\n".printableLines
+                    + "  \(command) adds:\n"
+                    + addition.lines.map { "    \($0.printable)\n" }.joined()
+            )
+        }
+    }
+
+    /// Inspects the backend of a profile in the same way as `assay init`, and writes or prints the
+    /// discovered profile.
+    private func discoverProfile(_ profile: Profile) async throws {
+        let path = write ?? "assay.yaml"
+        if write != nil { try DiscoveryRun.checkPathIsFree(path, "assay doctor") }
         let run = DiscoveryRun(
             profile: profile,
             addresses: try target.addresses(for: profile),
@@ -135,9 +158,15 @@ struct DoctorCommand: AsyncParsableCommand {
         let (discovery, clauses) = try await run.discover()
         printDoctorChecks(discovery.doctorChecks, clauses)
         Terminal.output("\n")
-        try run.write(discovery)
-        let next = Terminal.next(["verify", "--profile", path])
-        Terminal.output("\nwrote \(path)\nNext:  \(next)\n")
+        if write != nil {
+            try run.write(discovery)
+            let next = Terminal.next(["verify", "--profile", path])
+            Terminal.output("\nwrote \(path)\nNext:  \(next)\n")
+        } else {
+            let command = Terminal.next(["doctor"] + target.replayArguments + ["--write", path])
+            Terminal.output("The profile that '\(command)' writes:\n\n")
+            Terminal.output(try run.text(discovery).printableLines + "\n")
+        }
         if discovery.doctorChecks.checkResults.contains(where: { $0.state == .bad }) {
             throw ExitCode(ExitStatus.failures.rawValue)
         }

@@ -19,6 +19,7 @@ struct InitCommand: AsyncParsableCommand {
                       assay init --dry-run
                       assay init --start 'npm run dev' --verify
                       assay init --target http://127.0.0.1:8080 --write staging.yaml
+                      assay init --add login
             """
     )
 
@@ -36,10 +37,26 @@ struct InitCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "Write to a database on another machine without a question.")
     var yes = false
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Add a key to an existing profile, such as login, with a route from the source files.",
+            valueName: "key"
+        )
+    )
+    var add: String?
+
     /// The largest number of start commands that are tried.
     private static let attemptCountMax = 4
 
     mutating func run() async throws {
+        if let add {
+            return try ProfileAdditionRun(
+                key: add,
+                path: Setting.profile.text(target.profile) ?? write,
+                survey: SourceSurvey(SourceFiles.read(FileManager.default.currentDirectoryPath))
+            ).run()
+        }
         try DiscoveryRun.checkPathIsFree(write, "assay init")
         let folder = FileManager.default.currentDirectoryPath
         let repository = RepositorySurvey(SourceFiles.read(folder))
