@@ -40,12 +40,13 @@ def sections():
     return dict(zip(parts[::2], parts[1::2]))
 
 
-def block(name, language="yaml"):
-    return re.search(rf"```{language}\n(.*?)```", sections()[name], re.S).group(1)
+def block(name, language="yaml", index=-1):
+    """A job file of the engine: the last one runs on several machines if there are two."""
+    return re.findall(rf"```{language}\n(.*?)```", sections()[name], re.S)[index]
 
 
-def job(name):
-    return yaml.safe_load(block(name))
+def job(name, index=-1):
+    return yaml.safe_load(block(name, index=index))
 
 
 def scripts(steps, key="run"):
@@ -169,8 +170,25 @@ class Steps(unittest.TestCase):
             self.assertLess(installed[0], runs.index(True), name)
 
     def test_the_action_ends_as_the_verdict_says_and_keeps_the_report(self):
+        self.run_action("verify", "assay.html")
+        action = yaml.safe_load((ACTION / "action.yml").read_text())
+        [upload] = [step for step in action["runs"]["steps"] if "uses" in step]
+        self.assertIn("always()", upload["if"])
+
+    def test_the_first_github_job_is_the_action_alone(self):
+        [only] = job("GitHub Actions", 0)["jobs"].values()
+        [step] = [step for step in only["steps"] if "assay" in str(step)]
+        action = yaml.safe_load((ACTION / "action.yml").read_text())
+        given = step["with"]
+        self.assertLessEqual(set(given), set(action["inputs"]))
+        # The action needs to know where the program comes from, and keeps the report.
+        self.assertTrue({"version", "binary", "image"} & set(given))
+        self.assertTrue(given["artifact"])
+        self.run_action(given["run"], action["inputs"]["report"]["default"])
+
+    def run_action(self, run, report):
         temporary = self.folder / "temp" / "assay"
-        temporary.mkdir(parents=True)
+        temporary.mkdir(parents=True, exist_ok=True)
         (temporary / "assay").write_text(FAKE)
         (temporary / "assay").chmod(0o755)
         for code in CODES:
@@ -178,14 +196,12 @@ class Steps(unittest.TestCase):
             done = subprocess.run(
                 [ACTION / "judge"], cwd=place, capture_output=True, text=True, timeout=60,
                 env=os.environ | {
-                    "ASSAY_ACTION_RUN": "verify", "ASSAY_ACTION_REPORT": "assay.html",
+                    "ASSAY_ACTION_RUN": run, "ASSAY_ACTION_REPORT": report,
                     "RUNNER_TEMP": str(temporary.parent), "CODE": str(code),
                     "GITHUB_STEP_SUMMARY": str(place / "summary.md")})
             self.assertEqual(done.returncode, code, done.stderr)
-            self.assertTrue((place / "assay.html").is_file())
-        action = yaml.safe_load((ACTION / "action.yml").read_text())
-        [upload] = [step for step in action["runs"]["steps"] if "uses" in step]
-        self.assertIn("always()", upload["if"])
+            self.assertTrue((place / report).is_file())
+            self.assertTrue((place / "summary.md").is_file())
 
 
 if __name__ == "__main__":
