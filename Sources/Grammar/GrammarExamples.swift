@@ -36,17 +36,22 @@ extension GrammarReference {
         exampleAbove: JSONValue? = nil
     ) -> JSONValue? {
         guard let name = path.first, let key = construct[name] else { return nil }
-        let value =
-            exampleAbove?[name] ?? key.example ?? construct.alternative(to: name, in: exampleAbove)
-            ?? key.shape.exampleValue
+        let values = [
+            exampleAbove?[name], key.example, construct.alternative(to: name, in: exampleAbove),
+            key.shape.exampleValue,
+        ].compactMap(\.self)
         let rest = path.dropFirst()
-        guard let next = rest.first else { return value }
-        let parts = Self.container(of: key.shape, value)
-        for part in key.shape.directConstructs where part[next] != nil {
-            guard
+        guard let next = rest.first else { return values.first }
+        // The example of the key above may lack a key that the key's own example has.
+        for value in values.map(JSONValue?.some) + [nil] {
+            let parts = Self.container(of: key.shape, value)
+            for part in key.shape.directConstructs where part[next] != nil {
                 let child = self.value(of: location, below: part, rest, exampleAbove: parts.object)
-            else { continue }
-            return parts.wrap(part.exampleObject(of: next, child, keeping: parts.object?.object))
+                guard let child else { continue }
+                return parts.wrap(
+                    part.exampleObject(of: next, child, keeping: parts.object?.object)
+                )
+            }
         }
         return nil
     }

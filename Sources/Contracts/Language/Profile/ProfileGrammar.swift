@@ -276,7 +276,8 @@ extension Field where Owner == Profile {
             doc: "The secrets of senders and callers. `${NAME}` and `${NAME:-default}` insert "
                 + "environment variables.",
             keys: ProviderTable.all.profileSecrets.map {
-                KeyShape($0.name.rawValue, .secret, $0.doc).example(Self.secretExample($0.name))
+                KeyShape($0.name.rawValue, .secret, $0.doc)
+                    .example("${TEST_SECRET:-assay-test-1}")
             }
         )
         return .readOnlyField(
@@ -294,12 +295,6 @@ extension Field where Owner == Profile {
                 profile.namesOfDefaultSecrets.remove(name)
             }
         }
-    }
-
-    /// An example of a secret, which comes from the environment.
-    private static func secretExample(_ name: SecretName) -> JSONValue {
-        let variable = name.rawValue.uppercased().replacing("-", with: "_")
-        return .string("${\(variable):-assay-test-1}")
     }
 
     fileprivate static var users: Field {
