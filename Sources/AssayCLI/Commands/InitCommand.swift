@@ -49,6 +49,14 @@ struct InitCommand: AsyncParsableCommand {
     /// The largest number of start commands that are tried.
     private static let attemptCountMax = 4
 
+    mutating func validate() throws {
+        guard add != nil else { return }
+        for (name, isGiven) in [("--verify", verify), ("--dry-run", dryRun), ("--yes", yes)]
+        where isGiven {
+            throw ValidationError("--add starts no backend, so \(name) has no effect; leave it out")
+        }
+    }
+
     mutating func run() async throws {
         if let add {
             return try ProfileAdditionRun(
