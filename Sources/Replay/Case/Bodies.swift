@@ -31,8 +31,9 @@ extension CaseExecution {
             let body = event.body(in: eventContext, name: delivery.name)
             while let next = deliveries.futureEvents.first, next.time <= event.time {
                 if let nextBody = next.event?.body(in: eventContext, name: next.name) {
+                    values.namespace = namespace
                     fakes.apply(
-                        bodyForFake(nextBody, next),
+                        values.bodyForFake(nextBody, with: next.edits),
                         of: next.provider,
                         namespace: namespace.name
                     )
@@ -72,24 +73,6 @@ extension CaseExecution {
             return bytes
         }
         return Self.bytes(jsonWithEdits(value, delivery), delivery)
-    }
-
-    /// Returns the body of an event with the values that the contract sets, as far as the sender
-    /// could send them.
-    ///
-    /// The REST API of the fake has to agree with the event. A value of another kind than the usual
-    /// one, and an added or removed member, make an event that the sender never sends. The fake
-    /// ignores them.
-    private mutating func bodyForFake(_ body: JSONValue, _ delivery: Delivery) -> JSONValue {
-        var body = body
-        values.namespace = namespace
-        for edit in delivery.edits {
-            guard let value = edit.value.map({ values.fill($0) }),
-                let usualValue = body[edit.pointer], usualValue.kind == value.kind
-            else { continue }
-            body.set(edit.pointer, to: value)
-        }
-        return body
     }
 
     private mutating func jsonWithEdits(_ body: JSONValue, _ delivery: Delivery) -> JSONValue {
@@ -155,5 +138,27 @@ extension CaseExecution {
             return .array(elements.map { shuffled($0, &generator) })
         case .null, .bool, .number, .string: return value
         }
+    }
+}
+
+extension TemplateValues {
+    /// Returns the body of an event with the values that a contract sets, as far as the sender
+    /// could send them.
+    ///
+    /// The REST API of the fake has to agree with the event. A value of another kind than the usual
+    /// one, and an added or removed member, make an event that the sender never sends. The fake
+    /// ignores them.
+    fileprivate mutating func bodyForFake(
+        _ body: JSONValue,
+        with edits: [Delivery.Edit]
+    ) -> JSONValue {
+        var body = body
+        for edit in edits {
+            guard let value = edit.value.map({ fill($0) }), let usualValue = body[edit.pointer],
+                usualValue.kind == value.kind
+            else { continue }
+            body.set(edit.pointer, to: value)
+        }
+        return body
     }
 }
