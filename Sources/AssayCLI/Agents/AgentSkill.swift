@@ -51,6 +51,7 @@ enum AgentSkill {
         - A case shows the events and requests, the response of the backend, the expected and the \
         actual value, the line of the backend's log, the remedy and the command that repeats it.
         - The same seed repeats the same case. Compare its report before and after a fix.
+        - A whole run takes minutes. `--max-time 5m` ends it with the report of the finished cases.
         - If the cause is unclear, run `assay explain` with the finding code or the clause.
         """
 }
