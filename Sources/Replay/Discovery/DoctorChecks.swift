@@ -49,13 +49,7 @@ package struct DoctorChecks: Sendable {
             add(.bad, "session", sessionRefusal)
         }
         await checkPurchase(executor, name)
-        let purchaseExchanges = executor.fakes.journal.read { $0.exchanges(in: name + "-p") }
-        for problem in Preflight.unservedCalls(purchaseExchanges, executor.fakes.providers) {
-            add(.bad, "calls", problem)
-        }
-        for probeRefusal in CallerRefusals.probeRefusals(purchaseExchanges) {
-            add(.bad, "probes", probeRefusal)
-        }
+        checkCallsAndProbes(executor, name + "-p")
         let profile = executor.profile
         let routeChecks = RouteChecks(executor: executor, name: name, observability: observability)
         if let question = await routeChecks.accessQuestion() {
@@ -191,16 +185,7 @@ package struct DoctorChecks: Sendable {
         case .failed(_, let text): add(.bad, "webhook", "\(path): \(text)")
         case .pending, .answerLost, .requestCut: add(.bad, "webhook", "\(path): no response")
         }
-        if case .answered(let response) = outcome, (200..<300).contains(response.status),
-            UnprotectedWebhook.isWithoutProof(executor)
-        {
-            add(
-                .bad,
-                "authorization",
-                "the webhook accepts a request without any proof of its sender (clause S-01)",
-                UnprotectedWebhook.remedy
-            )
-        }
+        checkProof(outcome, executor)
         guard executor.profile.skipReason(to: .authorization) == nil else { return }
         let unsignedOutcome = await executor.sendTestEvent(
             name + "-t2",
@@ -216,6 +201,31 @@ package struct DoctorChecks: Sendable {
                 isRefused
                     ? nil : "Let the webhook check the Authorization header first (clause S-01)."
             )
+        }
+    }
+
+    /// Reports a webhook that accepted a request without any proof of its sender.
+    private mutating func checkProof(_ outcome: Exchange.Outcome, _ executor: RunExecutor) {
+        guard case .answered(let response) = outcome, (200..<300).contains(response.status),
+            UnprotectedWebhook.isWithoutProof(executor)
+        else { return }
+        add(
+            .bad,
+            "authorization",
+            "the webhook accepts a request without any proof of its sender (clause S-01)",
+            UnprotectedWebhook.remedy
+        )
+    }
+
+    /// Reports the calls of the backend that reached no route of a fake, and the probes that refused
+    /// every read, in the namespace of a plain purchase.
+    private mutating func checkCallsAndProbes(_ executor: RunExecutor, _ name: String) {
+        let exchanges = executor.fakes.journal.read { $0.exchanges(in: name) }
+        for problem in Preflight.unservedCalls(exchanges, executor.fakes.providers) {
+            add(.bad, "calls", problem)
+        }
+        for probeRefusal in CallerRefusals.probeRefusals(exchanges) {
+            add(.bad, "probes", probeRefusal)
         }
     }
 
