@@ -6,12 +6,10 @@ internal import Values
 
 /// Finds a webhook that accepts purchases without any proof of their sender.
 ///
-/// A profile without a secret has no cases about wrong secrets. The plain purchases before the first
-/// case carry no proof then, so their acceptance shows that the backend accepts every caller.
+/// A profile without a secret has no cases about wrong secrets. No event of the run carries a proof
+/// then, so an accepted event shows that the backend accepts every caller.
 struct UnprotectedWebhook {
     let executor: RunExecutor
-    /// The namespaces of the plain purchases before the first case.
-    let namespaceNames: [String]
 
     static let remedy =
         "Compare the whole Authorization header with a secret before reading anything else, and set "
@@ -26,7 +24,7 @@ struct UnprotectedWebhook {
             && !executor.profile.unsupportedFeatures.contains(.authorization)
     }
 
-    /// Returns one failed case if the webhook accepted a purchase without a proof; empty otherwise.
+    /// Returns one failed case if the webhook accepted an event without a proof; empty otherwise.
     ///
     /// The case counts only in a run that selects cases about authorization.
     func failures(alongside results: [CaseResult]) -> [CaseResult] {
@@ -38,17 +36,15 @@ struct UnprotectedWebhook {
             })
         else { return [] }
         let accepted = executor.fakes.journal.read { journal in
-            namespaceNames.lazy.compactMap { name in
-                journal.exchanges(in: name).first { exchange in
-                    exchange.purpose == .sentinel
-                        && (200..<300).contains(exchange.response?.status ?? 0)
-                }
-            }.first
+            journal.exchanges.first { exchange in
+                exchange.to == .backend && exchange.from == webhook.party
+                    && exchange.isEvent && (200..<300).contains(exchange.response?.status ?? 0)
+            }
         }
         guard let accepted, let response = accepted.response else { return [] }
         let finding = Finding(
             .unauthenticatedAccepted,
-            expected: "401 or 403 for a purchase that proves nothing about its sender",
+            expected: "401 or 403 for an event that proves nothing about its sender",
             actual: "\(response.status) from \(webhook.method) \(webhook.path), and the profile "
                 + "gives no secret",
             remedy: Self.remedy,
@@ -61,8 +57,18 @@ struct UnprotectedWebhook {
             timeline: [accepted.shortened],
             base: executor.base
         )
-        // No case sends this purchase.
+        // Every case sends such events, so no case is listed for a rerun.
         result.replayedCaseIDs = []
         return [result]
+    }
+}
+
+extension Exchange {
+    /// Whether the exchange delivers an event to the backend.
+    fileprivate var isEvent: Bool {
+        switch purpose {
+        case .delivery, .sentinel: true
+        default: false
+        }
     }
 }
