@@ -4,8 +4,6 @@ internal import Values
 /// Searches for the routes of a backend that only some contracts call, and names the databases
 /// that the backend writes to.
 extension BackendDiscovery {
-    private static let loginPathWords = ["login", "signin", "sign-in"]
-
     /// Finds the route that compares the state of the backend with the state of the services, and
     /// names the routes that sign accounts in.
     mutating func findOtherEndpoints(_ session: ReplaySession) async {
@@ -32,7 +30,7 @@ extension BackendDiscovery {
         }
         guard profile.namesOfDefaultEndpoints.contains("login"),
             let route = routes.first(where: { route in
-                Self.loginPathWords.contains { route.path.lowercased().contains($0) }
+                ["login", "signin", "sign-in"].contains { route.path.lowercased().contains($0) }
             })
         else { return }
         note(

@@ -25,7 +25,7 @@ extension BackendDiscovery {
                 && !["webhook", "hook", "login", "logout", "password"].contains {
                     path.contains($0)
                 }
-        }.sorted { Self.userRank($0) < Self.userRank($1) }
+        }.sorted { $0.userRank < $1.userRank }
         let clock = session.executor.clock
         for route in candidateRoutes.prefix(12) {
             let start = clock.now
@@ -55,16 +55,6 @@ extension BackendDiscovery {
                     + "'users: {create: {post: /…, body: {…}}}'",
             isUnresolved: !survey.usesTokens
         )
-    }
-
-    /// Returns the position of a route in the order in which the routes are tried.
-    ///
-    /// A route that reads the ID of a user comes before one that creates an account for a login.
-    static func userRank(_ route: SourceSurvey.Route) -> Int {
-        let path = route.path.lowercased()
-        let readsID = route.bodyNames.contains { value(of: $0) == "{{id}}" }
-        let rank = userPathWords.firstIndex { path.contains($0) } ?? userPathWords.count
-        return rank + (readsID ? 0 : userPathWords.count)
     }
 
     func canCreateUser(
@@ -178,5 +168,17 @@ extension String {
         let uuidParts = split(separator: "-", omittingEmptySubsequences: false)
         return uuidParts.map(\.count) == [8, 4, 4, 4, 12]
             && allSatisfy { $0.isHexDigit || $0 == "-" }
+    }
+}
+
+extension SourceSurvey.Route {
+    /// The position of the route in the order in which the routes are tried.
+    ///
+    /// A route that reads the ID of a user comes before one that creates an account for a login.
+    fileprivate var userRank: Int {
+        let words = BackendDiscovery.userPathWords
+        let readsID = bodyNames.contains { BackendDiscovery.value(of: $0) == "{{id}}" }
+        let rank = words.firstIndex { path.lowercased().contains($0) } ?? words.count
+        return rank + (readsID ? 0 : words.count)
     }
 }

@@ -30,17 +30,13 @@ extension BackendDiscovery {
 
     var webhookNoteKey: String { "endpoints: \(webhook.sender.webhookEndpoint)" }
 
-    /// Words in the paths of routes for the webhooks of other senders.
-    private var otherSenderPathWords: [String] {
-        ["stripe", "apple", "google", "paypal", "github", "slack"]
-            + ProviderTable.all.names.filter { $0 != webhook.party.name }
-    }
-
     /// The paths that may receive the webhooks: the one in the profile, those in the backend's
     /// files, and common ones.
     private var webhookPaths: [String] {
         let sender = webhook.sender
-        let otherSenderPathWords = otherSenderPathWords
+        let otherSenderPathWords =
+            WebhookRoutes.otherSenders
+            + ProviderTable.all.names.filter { $0 != webhook.party.name }
         func pathRank(_ path: String) -> Int {
             sender.webhookPathWords.firstIndex { path.lowercased().contains($0) }
                 ?? sender.webhookPathWords.count
@@ -70,6 +66,7 @@ extension BackendDiscovery {
         var bestCandidate: (path: String, status: Int)?
         var timeoutCount = 0
         let paths = Array(webhookPaths.prefix(40))
+        let declaredPaths = Set(WebhookRoutes(survey.routes).routes.map(\.path))
         for (index, path) in paths.enumerated() {
             let outcome = await executor.sendTestEvent(
                 name + "-t",
@@ -84,17 +81,20 @@ extension BackendDiscovery {
             guard case .answered(let response) = outcome,
                 !RouteStatuses.unserved.contains(response.status)
             else {
-                if index < Self.reportedPathCountMax {
+                if index < 5 {
                     onProgress("TEST event to POST \(path): \(outcome.summary)\(next)")
                 }
                 continue
             }
             onProgress("TEST event to POST \(path): \(response.status)")
             let isBetter =
-                bestCandidate.map { Self.statusRank(response.status) > Self.statusRank($0.status) }
+                bestCandidate.map { response.status.webhookRank > $0.status.webhookRank }
                 ?? true
             if isBetter { bestCandidate = (path, response.status) }
-            if (200..<300).contains(response.status) { break }
+            // A route that the files declare exists, even if it rejects the sender.
+            let isRejection =
+                RouteStatuses.refused.contains(response.status) && declaredPaths.contains(path)
+            if (200..<300).contains(response.status) || isRejection { break }
         }
         guard let bestCandidate else {
             note(
@@ -118,17 +118,6 @@ extension BackendDiscovery {
             isUnresolved: !acceptsEvents
         )
         return isTokenAccepted
-    }
-
-    /// The number of failed paths that are reported one by one.
-    private static let reportedPathCountMax = 5
-
-    static func statusRank(_ status: Int) -> Int {
-        switch status {
-        case 200..<300: 3
-        case 401, 403: 2
-        default: 1
-        }
     }
 
     static let commonReadinessPaths = [
@@ -157,6 +146,18 @@ extension BackendDiscovery {
             return
         }
         note("start: ready", "no common health route returns 2xx, so any response means ready")
+    }
+}
+
+extension Int {
+    /// The order of response statuses: a route that accepts an event is better than one that
+    /// rejects the sender.
+    fileprivate var webhookRank: Int {
+        switch self {
+        case 200..<300: 3
+        case 401, 403: 2
+        default: 1
+        }
     }
 }
 

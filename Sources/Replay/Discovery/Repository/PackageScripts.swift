@@ -11,7 +11,6 @@ struct PackageScripts: Sendable {
         "express", "fastify", "@nestjs/core", "koa", "hono", "next", "@hapi/hapi", "restify",
         "polka", "@adonisjs/core", "elysia", "nuxt", "@sveltejs/kit", "@feathersjs/feathers",
         "sails", "micro", "@trpc/server", "apollo-server", "@remix-run/node", "@hono/node-server",
-        "firebase-functions",
     ]
     private static let frontEndPackages: KeyValuePairs = [
         "expo": "Expo", "react-native": "React Native", "@capacitor/core": "Capacitor",

@@ -121,7 +121,7 @@ struct Pattern: Sendable, ExpressibleByStringLiteral {
     func occurs(in text: String) -> Bool {
         expression.firstMatch(
             in: text,
-            range: NSRange(location: 0, length: (text as NSString).length)
+            range: NSRange(location: 0, length: text.utf16.count)
         ) != nil
     }
 
