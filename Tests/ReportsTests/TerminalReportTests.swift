@@ -310,21 +310,29 @@ struct TerminalReportTests {
         #expect(report.exitCode == 6)
     }
 
-    @Test func `of the backend's output the last eight lines are shown, with any line ends`() {
+    @Test func `the backend's output is shown whole, the line with the error first`() {
         for end in ["\n", "\r\n"] {
-            let output = (0..<12).map { "line \($0)" }.joined(separator: end) + end
+            let long = "KeyError: " + String(repeating: "reason ", count: 30) + "end"
+            let output = ["Traceback (most recent call last):", "line 1", long].joined(
+                separator: end
+            )
             let block = terminal.block(
                 ReportFixtures.result(.failed) { $0.backendOutput = output }.redacted(
                     SecretDeclaration()
                 )
             )
-            #expect(block.contains("    line 4\n") && block.contains("    line 11\n"))
-            #expect(!block.contains("line 3\n") && !block.contains("\\u{d}"))
+            let lines = block.split(separator: "\n").map(String.init)
+            let title = "  output of the backend, the line with the error first:"
+            let start = lines.firstIndex(of: title) ?? lines.endIndex
+            #expect(lines.dropFirst(start + 1).first?.hasPrefix("    KeyError: reason") == true)
+            #expect(lines.contains { $0.hasSuffix(" end") } && lines.contains("    line 1"))
+            #expect(lines.allSatisfy { $0.count <= TerminalStyle.standardWidth })
+            #expect(!block.contains("\\u{d}"))
         }
         let silent = terminal.block(
             ReportFixtures.result(.failed) { $0.backendOutput = "" }.redacted(SecretDeclaration())
         )
-        #expect(!silent.contains("the last lines of the backend's output"))
+        #expect(!silent.contains("output of the backend"))
     }
 
     @Test func `the closest message is shown next to the finding`() {

@@ -42,8 +42,9 @@ struct TimelineTests {
         let times = lines([
             call("", at: .seconds(3600)), call("n", at: .seconds(60)),
             call("", at: .seconds(3600)), call("n", at: .seconds(120)),
-        ]).filter { $0.contains("→") }
-            .map { String($0.prefix(9).drop { $0 == " " }.prefix { $0 != " " }) }
+        ]).filter { $0.contains("→") }.map {
+            String($0.prefix(9).drop { $0 == " " }.prefix { $0 != " " })
+        }
         #expect(times == ["+1m", "", "", "+2m"], "a time is shown where it changes")
         #expect(lines([call("", at: .seconds(3600))])[0].contains("+1h "), "all are nobody's")
     }

@@ -6,7 +6,9 @@ extension OneSignalState {
         let request = exchange.request
         let body = request.bodyJSON?.object ?? [:]
         guard let path = request.pathSegments else { return nil }
-        if request.method == "POST", path.last == "notifications" { return messageText(body) }
+        if request.method == "POST", path.last == "notifications" {
+            return body.members.isEmpty ? nil : messageText(body)
+        }
         let tags = (body["properties"]?["tags"] ?? body["tags"])?.object?.members ?? []
         let tagText = tags.map { "\($0.key)=\($0.value.scalarText ?? $0.value.text)" }
             .joined(separator: ", ")

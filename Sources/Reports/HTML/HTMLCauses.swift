@@ -25,7 +25,7 @@ enum HTMLCauses {
         var text = "<section id=causes><h2>Causes</h2><ol class=causes>\n"
         for (index, cause) in causes.all.enumerated() {
             let outcome = results[cause.representativeIndex].outcome
-            let first = index == 0 && causes.all.count > 1 ? "Fix this first: " : ""
+            let first = index == 0 ? "Fix this first: " : ""
             text += "<li class=\(outcome.rawValue)><p class=share>"
             text += "\(first)\(HTMLText.escaped(causes.share(of: cause)))</p>"
             text += "<h3>\(HTMLText.escaped(cause.title))</h3>"
