@@ -37,7 +37,7 @@ extension GrammarReference {
     ) -> JSONValue? {
         guard let name = path.first, let key = construct[name] else { return nil }
         let values = [
-            exampleAbove?[name], key.example, construct.alternative(to: name, in: exampleAbove),
+            exampleAbove?[name], construct.alternative(to: name, in: exampleAbove), key.example,
             key.shape.exampleValue,
         ].compactMap(\.self)
         let rest = path.dropFirst()

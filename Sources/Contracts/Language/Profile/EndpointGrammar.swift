@@ -75,7 +75,7 @@ extension Profile.Endpoint {
                     guard let path = reader.text(node) else { return }
                     endpoint.method = verb.uppercased()
                     endpoint.path = path
-                }
+                }.example("/webhook")
             }
             parts.contains(.contents) ? [bodyField(slot)] : []
             parts.contains(.userID) ? [idField] : []

@@ -294,7 +294,15 @@ extension Field where Owner == Profile {
                 profile.secrets[name] = Secret(reader.expanded(text, at: value.location))
                 profile.namesOfDefaultSecrets.remove(name)
             }
-        }
+        }.example(
+            .object(
+                JSONObject(
+                    members: shape.keys.prefix(1).map {
+                        .init(key: $0.key, value: $0.example ?? "assay-test-1")
+                    }
+                )
+            )
+        )
     }
 
     fileprivate static var users: Field {
@@ -352,7 +360,7 @@ extension Field where Owner == Profile {
             let nodes = reader.mapping(node, allowed: ["except"])
             let features = nodes["except"].flatMap { featuresSyntax.read($0, &reader) } ?? []
             profile.unsupportedFeatures.formUnion(features)
-        }
+        }.example(["except": .strings(Feature.allCases.prefix(1).map(\.rawValue))])
     }
 }
 
