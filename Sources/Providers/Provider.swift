@@ -178,8 +178,6 @@ extension Provider {
 
     package static func call(in exchange: Exchange) -> ProviderCall? { nil }
 
-    package static func callText(_: Exchange) -> String? { nil }
-
     package mutating func copyConfiguration(from old: Self) { settings = old.settings }
 
     package mutating func take(key: Secret?) {}

@@ -1,7 +1,7 @@
 package import Values
 
-extension RevenueCatState {
-    /// Describes a call by the customer that it names, such as `subscriber ada`.
+extension Provider {
+    /// Describes a call by the customer that its path names, such as `subscriber ada`.
     package static func callText(_ exchange: Exchange) -> String? {
         guard let path = exchange.request.pathSegments else { return nil }
         for (collection, word) in [("subscribers", "subscriber"), ("customers", "customer")] {
