@@ -27,7 +27,7 @@ extension Profile.Probe {
         Field.optional(
             "command",
             \.command,
-            Profile.words(.probe),
+            .command(.probe),
             "A program that prints JSON, with its arguments."
         ).example(["./probe.sh", "{{id}}"])
         Field.value(

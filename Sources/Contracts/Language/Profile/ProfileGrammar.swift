@@ -61,22 +61,6 @@ extension Profile {
         }
     }
 
-    /// An example of the key `start`, which passes the address of a fake and a secret.
-    private static var startExample: JSONValue {
-        var environment: JSONObject = [
-            "PORT": "{{port}}", "DATABASE": "{{data}}/app.db",
-        ]
-        for provider in ProviderTable.all.backendProviders.prefix(1) {
-            environment["PROVIDER_URL"] = .string("{{fake.\(provider.party)}}")
-        }
-        for secret in ProviderTable.all.profileSecrets.prefix(1) {
-            environment["WEBHOOK_SECRET"] = .string("{{secret.\(secret.name.rawValue)}}")
-        }
-        return [
-            "command": "node server.js", "ready": "GET /healthz", "env": .object(environment),
-        ]
-    }
-
     /// The fields for the process of the backend, its routes, and the actions on it.
     @FieldBuilder<Profile> private static var backendFields: [Field<Profile>] {
         Field<Profile>.version
@@ -92,7 +76,7 @@ extension Profile {
             StartSettings.grammar.flow,
             "The command with which Assay starts the backend, and its settings.",
             fallback: "the backend is already running"
-        ).example(startExample)
+        ).example(StartSettings.example)
         Field<Profile>.endpoints
         Field.optional(
             "session",

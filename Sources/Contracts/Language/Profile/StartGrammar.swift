@@ -6,6 +6,22 @@ internal import Values
 extension Profile.StartSettings {
     static var grammar: Construct<Profile.StartSettings> { grammarOfTable.value }
 
+    /// An example of the key `start`, which passes the address of a fake and a secret.
+    static var example: JSONValue {
+        var environment: JSONObject = [
+            "PORT": "{{port}}", "DATABASE": "{{data}}/app.db",
+        ]
+        for provider in ProviderTable.all.backendProviders.prefix(1) {
+            environment["PROVIDER_URL"] = .string("{{fake.\(provider.party)}}")
+        }
+        for secret in ProviderTable.all.profileSecrets.prefix(1) {
+            environment["WEBHOOK_SECRET"] = .string("{{secret.\(secret.name.rawValue)}}")
+        }
+        return [
+            "command": "node server.js", "ready": "GET /healthz", "env": .object(environment),
+        ]
+    }
+
     private static let grammarOfTable = TableDerived { _ in makeGrammar() }
 
     private static func makeGrammar() -> Construct<Profile.StartSettings> {

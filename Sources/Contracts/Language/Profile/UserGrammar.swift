@@ -92,7 +92,7 @@ extension Profile.SetupAction {
             slot,
             slot == .creation ? [.contents, .userID, .proof] : .contents
         )
-        let words = Profile.words(slot)
+        let words = Syntax<[String]>.command(slot)
         let example = ["./\(name).sh"] + (slot.exampleTemplate.map { [$0] } ?? [])
         var keys = [
             KeyShape("command", words.shape, "The program and its arguments.")
@@ -139,10 +139,10 @@ extension Profile.SetupAction {
     }
 }
 
-extension Profile {
+extension Syntax where Value == [String] {
     /// Returns the syntax of a command as a list of words, which may contain the templates of the
     /// given place.
-    static func words(_ slot: TemplateScope.ProfileSlot) -> Syntax<[String]> {
+    static func command(_ slot: TemplateScope.ProfileSlot) -> Syntax {
         .list(.text("a word").templated(TemplateSlot.command(slot)), countMin: 1)
     }
 }

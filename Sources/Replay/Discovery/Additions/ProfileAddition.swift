@@ -47,7 +47,7 @@ package struct ProfileAddition: Sendable {
         ("device", ["device", "deviceid", "installid", "installationid"]),
         ("proof", ["devicetoken", "proof", "token"]),
         ("platform", ["platform", "os"]),
-        (TemplateScope.ProfileSlot.idTokenName, ["idtoken", "firebasetoken"]),
+        (TemplateScope.ProfileSlot.idTokenName, ["idtoken"]),
         ("source", ["source"]), ("timestamp", ["timestamp"]),
     ]
 
