@@ -418,14 +418,16 @@ package final class FakeRegistry: Sendable {
     }
 
     /// Returns the strings in a request that may be user IDs: path segments, query values, the
-    /// credential, and the strings in the body.
+    /// credential, the strings in the body, and the claims of the tokens among them.
     private static func idCandidates(_ request: HTTPMessage.Request) -> [String] {
         var found = request.pathSegments ?? []
         found += request.query.map(\.value)
         if let credential = request.authorization?.credential { found.append(credential) }
         // A body that is not JSON contains no IDs.
         if let body = try? request.json() { found += body.strings }
-        return found
+        // A call with the ID token of a user contains the user's ID only in the claims.
+        let tokens = found.filter { $0.hasPrefix("eyJ") }.compactMap { WebToken($0) }
+        return found + tokens.flatMap { JSONValue.object($0.claims).strings }
     }
 
     // MARK: Saving

@@ -187,7 +187,7 @@ private struct AgentCase {
         let decidingIndex = groups.firstIndex { $0.contains { $0.exchange.sequence == deciding } }
         let shown = Self.shownIndices(groups.map { $0[0].exchange }, around: decidingIndex)
         var text = ""
-        var time = "+0m00.000"
+        var time = (result.base - result.base).briefOffsetText
         var hiddenCount = 0
         for (index, group) in groups.enumerated() {
             guard shown.contains(index) else {
@@ -208,7 +208,7 @@ private struct AgentCase {
         let text = line(
             isDeciding ? ">" : "-",
             (entry.time == time ? "" : entry.time + " ")
-                + "\(exchange.from)→\(exchange.to) \(entry.words): \(entry.outcome)"
+                + "\(exchange.from)→\(exchange.to) \(Self.words(entry)): \(entry.outcome)"
                 + (group.count > 1 ? " (\(group.count) times)" : "")
                 + responseBody(exchange, isDeciding),
             max: 220 + Self.decidingLengthMax
@@ -238,13 +238,19 @@ private struct AgentCase {
 
     private static func areAlike(_ left: Timeline.Entry, _ right: Timeline.Entry) -> Bool {
         // Attempts of the same delivery and copies of an event differ only in a number.
-        func words(_ entry: Timeline.Entry) -> String {
-            entry.words.replacing(/#[0-9]+/, with: "#")
+        func generalWords(_ entry: Timeline.Entry) -> String {
+            words(entry).replacing(/#[0-9]+/, with: "#")
         }
         return left.exchange.from == right.exchange.from && left.exchange.to == right.exchange.to
             && left.time == right.time && left.outcome == right.outcome
-            && words(left) == words(right)
+            && generalWords(left) == generalWords(right)
             && left.exchange.response?.body == right.exchange.response?.body
+    }
+
+    /// Returns the description of a request: its subject, and the values that decide its meaning.
+    private static func words(_ entry: Timeline.Entry) -> String {
+        ([entry.subject, entry.words] + entry.details).filter { !$0.isEmpty }
+            .joined(separator: " ")
     }
 
     private static let headCount = 2

@@ -133,6 +133,21 @@ struct RepeatedRunTests {
         #expect(list.contains("other/case") && !list.contains(smoke))
     }
 
+    @Test func `an inconclusive case stays in the list`() async throws {
+        let folder = try TemporaryFolder()
+        // The backend has no probe that shows the result of this case.
+        let id = "revenuecat/safety-net/transfer-moves-access"
+        let failed = #"{"assay": 1, "seed": "7", "failed": ["\#(id)"]}"#
+        try folder.write(failed, to: ".assay/last-run.json")
+        let run = try await Program.run(
+            ["verify", "--only", id] + ExitCodeTests.start(),
+            folder: folder.path,
+            environment: ["CI": ""]
+        )
+        #expect(run.status == 5)
+        #expect(folder.read(".assay/last-run.json")?.contains(id) == true)
+    }
+
     @Test func `init writes a .gitignore for the generated files`() async throws {
         let folder = try TemporaryFolder()
         let result = try await Program.run(["init"] + ExitCodeTests.start(nil), folder: folder.path)

@@ -214,6 +214,31 @@ struct NamespaceTests {
         #expect(bearer.namespace == "blue")
     }
 
+    @Test func `a call with an ID token belongs to the namespace of the token's user`() throws {
+        let fixture = fixture()
+        fixture.fakes.assignUserIDs([], namespace: "red")
+        let signUp = fixture.fakes.call(
+            .firebase,
+            HTTPMessage.Request("POST", "/v1/accounts:signUp?key=k", body: Array("{}".utf8)),
+            namespace: "red"
+        )
+        let account = try #require(signUp.bodyJSON)
+        let (id, token) = try #require(
+            account["localId"]?.string.flatMap { id in
+                account["idToken"]?.string.map { (id, $0) }
+            }
+        )
+        fixture.fakes.assignUserIDs([id], namespace: "red")
+        let lookup = fixture.ask(
+            .firebase,
+            "POST",
+            "/v1/accounts:lookup?key=k",
+            ["idToken": .string(token)]
+        )
+        #expect(lookup.namespace == "red")
+        #expect(lookup.response.status == 200)
+    }
+
     @Test func `an ID belongs to the namespace that used it last`() {
         let fixture = fixture()
         fixture.fakes.assignUserIDs(["ruby"], namespace: "red")

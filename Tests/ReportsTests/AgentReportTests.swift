@@ -54,7 +54,7 @@ struct AgentReportTests {
             "Assay: not green; 1 failed; seed 7", "1 cause; fix cause 1 first: 1 of 1 case",
             "   case a/b/c (S-03 must, E302): A redelivered event takes effect once",
             "   - app→backend register ada POST /api/register: 200",
-            #"   > revenuecat→backend purchase #1 POST /api/webhook: 500 {"error":"no column"}"#,
+            #"   > revenuecat→backend purchase #1 RENEWAL: 500 {"error":"no column"}"#,
             #"     request POST /api/webhook {"event":{"id":"event-9","type":"RENEWAL"}}"#,
             "   expected access true", "   actual access false",
             "   log TypeError: no column 'grace'", "   log GET 200",

@@ -44,7 +44,7 @@ struct LastRun {
 
     /// Writes the list of failed cases after a run.
     ///
-    /// A listed case that did not run again stays in the list. Only a complete run of the whole
+    /// A listed case that did not run again, or is inconclusive, stays in the list. Only a complete run of the whole
     /// suite removes the cases that it does not contain. An empty list is written only to replace
     /// an existing file. If no case of the run failed, the list keeps its seed.
     ///
@@ -67,9 +67,10 @@ struct LastRun {
             let reportedCaseIDs = Set(report.cases.map(\.contract.caseID))
             knownFailedCases.removeAll { !reportedCaseIDs.contains($0) }
         }
-        // A case that did not run has not passed, so it stays in the list.
+        // A case that did not run, or that is inconclusive, has not passed, so it stays in the list.
         let judgedCaseIDs = Set(
-            report.cases.filter { $0.verdict != .notRun }.map(\.contract.caseID)
+            report.cases.filter { ![.notRun, .inconclusive].contains($0.verdict) }
+                .map(\.contract.caseID)
         )
         knownFailedCases.removeAll(where: judgedCaseIDs.contains)
         let newFailedCases = report.cases

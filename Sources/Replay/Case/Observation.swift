@@ -128,6 +128,8 @@ extension CaseRequests {
         var observation = Exchange.observation(
             of: user,
             probe: name,
+            // A command that cannot be completed is shown as the profile defines it; the failure
+            // follows below.
             byRunningCommand: (try? command.get()) ?? commandWords,
             namespace: namespace.name,
             at: now

@@ -150,11 +150,7 @@ package struct DoctorChecks: Sendable {
         )
         switch outcome {
         case .answered(let response) where response.status == 200:
-            add(
-                .good,
-                "webhook",
-                "\(webhook.method) \(path) responds to a TEST event with 200"
-            )
+            add(.good, "webhook", "\(webhook.method) \(path) responds to a TEST event with 200")
         case .answered(let response) where RouteStatuses.unserved.contains(response.status):
             let respondingPath = await Self.servedPath(executor, name + "-t")
             add(

@@ -23,20 +23,31 @@ struct CaseSearch {
 
     /// Returns the result of a search for crash points that found no call to inject a fault into.
     ///
-    /// The reason is that the golden run (the run without a fault) failed or made no call.
+    /// If the golden run (the run without a fault) made no call, the backend needs none for these
+    /// events, such as one that sends no push for a renewal. The case is then not applicable. A
+    /// golden run that failed is inconclusive.
     private func resultWithoutCrashPoints(_ plan: CasePlan) async -> CaseResult {
-        let goldenRun = await caseRunner.baselines(plan).first
-        if let runProblem = goldenRun?.runProblem {
+        guard let goldenRun = await caseRunner.baselines(plan).first else {
+            return CaseRunner.inconclusive(
+                plan,
+                Finding(
+                    .faultNotApplied,
+                    expected: "a run without faults (the golden run) shows the calls of the "
+                        + "backend to providers",
+                    actual: "there was no golden run"
+                )
+            )
+        }
+        if let runProblem = goldenRun.runProblem {
             return CaseRunner.inconclusive(plan, Judge.finding(for: runProblem, in: "the case"))
         }
-        return CaseRunner.inconclusive(
-            plan,
-            Finding(
-                .faultNotApplied,
-                expected: "the backend calls providers in the run without faults (the golden run), "
-                    + "so that a fault can be injected into each call",
-                actual: goldenRun == nil ? "there was no golden run" : "the golden run made no call"
-            )
+        return CaseResult(
+            contract: plan.contract,
+            verdict: .notRun,
+            seconds: 0,
+            note: "the fault needs a call from the backend to a provider, but the backend makes "
+                + "none in this case, even without the fault",
+            isDeclaredUnsupported: true
         )
     }
 
