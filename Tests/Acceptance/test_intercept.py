@@ -216,7 +216,8 @@ secrets: {revenuecat-authorization: Bearer assay-test-token, onesignal-key: assa
     def test_without_it_no_push_is_seen(self):
         # The real service is out of reach here, and its key a made-up one.
         status, output = self.verify(', env: {HTTPS_PROXY: "http://127.0.0.1:1"}')
-        self.assertEqual(status, 1, output)
+        self.assertEqual(status, 6, output)
+        self.assertIn("Connection refused", " ".join(output.split()))
 
     def test_a_stranger_is_told_in_the_report(self):
         stranger = ", intercept: true, env: {FIXED_STRANGER: https://api.stripe.com/v1/charges}"

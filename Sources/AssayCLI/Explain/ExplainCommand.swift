@@ -94,8 +94,10 @@ struct ExplainCommand: AsyncParsableCommand {
         }
         var printedTexts: Set<String> = []
         for contract in matchingHeadings where printedTexts.insert(contract.id).inserted {
-            Terminal.output("\(contract.clause)  \(contract.id)\n      \(contract.title)\n")
-            Terminal.output("      source: \(contract.source)\n")
+            Terminal.output("\(contract.clause)  \(contract.id)\n")
+            for line in [contract.title, "source: \(contract.source)"].flatMap({ $0.wrapped(74) }) {
+                Terminal.output("      \(line)\n")
+            }
         }
     }
 

@@ -80,8 +80,8 @@ struct ExplainLanguage {
     /// Prints the keys of the first two levels, each with the first sentence of its meaning.
     func run() {
         Terminal.output(
-            "The keys of a \(language.rawValue). 'assay explain KEY' shows the values of a key, an "
-                + "example\nand the keys below it.\n\n"
+            "The keys of a \(language.rawValue). 'assay explain KEY' shows the values of a key, an\n"
+                + "example, and the keys below it.\n\n"
         )
         var seenPaths: Set<[String]> = []
         for location in language.reference.keyLocations

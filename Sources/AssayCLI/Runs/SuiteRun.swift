@@ -206,6 +206,7 @@ struct SuiteRun: Sendable {
         options.keepsEvidence = keepsEvidence
         options.isWanted = isWanted
         options.checksBackendFirst = checksBackendFirst
+        options.hasSelectedCases = !coversWholeSuite
         options.detectsRaces = detectsRaces
         options.mayEndEarly = startsWithDecisiveCases
         return options

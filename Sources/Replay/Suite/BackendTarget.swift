@@ -57,7 +57,8 @@ package struct BackendTarget: SuiteTarget {
                 let preflight = Preflight(
                     executor: executor,
                     namespaceNames: calibration.namespaceNames,
-                    observability: observability
+                    observability: observability,
+                    needsVisiblePurchase: !options.hasSelectedCases
                 )
                 skipReasons = await preflight.skipReasons()
                 let warnings = skipReasons.isEmpty ? await preflight.warnings() : []

@@ -19,6 +19,11 @@ package struct SuiteRunOptions: Sendable {
     /// Whether the run stops before the first case when a check finds that no case could judge
     /// the backend.
     package var checksBackendFirst = false
+    /// Whether the user selected the cases.
+    ///
+    /// A selected case may judge only responses, so a purchase without a visible effect does not
+    /// stop such a run.
+    package var hasSelectedCases = false
     /// Whether a time limit or the first failure may end the run before all cases have run.
     ///
     /// Such a run begins with the cases that decide most about a backend, and ends with slow ones.

@@ -16,6 +16,7 @@ struct CaseRunnerFixture: Sendable {
     var seed: UInt64 = 0
     var keepsEvidence = false
     var checksBackendFirst = false
+    var hasSelectedCases = false
     var detectsRaces = true
     /// The arrival at which the run is interrupted; the backend answers it as it would.
     var interruptedAt: (@Sendable (BackendDouble.Arrival) -> Bool)?
@@ -39,6 +40,7 @@ struct CaseRunnerFixture: Sendable {
         )
         options.keepsEvidence = keepsEvidence
         options.checksBackendFirst = checksBackendFirst
+        options.hasSelectedCases = hasSelectedCases
         options.detectsRaces = detectsRaces
         let runner = SuiteRunner(executor: bench.executor, options: options) { event in
             let text: String? =

@@ -93,7 +93,7 @@ struct EffectSourceTests {
                 case .listMissing: return .json(["rows": []])
                 case .noDedupe, .sameText, .noMessage, nil: break
                 }
-                let user = arrival.request.target.split(separator: "=").last.map(String.init) ?? ""
+                let user = arrival.request.query("user") ?? ""
                 return .json(outbox.list(table, of: user))
             }
             return nil

@@ -172,6 +172,18 @@ struct PreflightTests {
         #expect(note.contains("\n  subscription:\n    get: "), "\(note)")
     }
 
+    @Test func `selected cases run without a visible purchase`() throws {
+        let bench = SimulationBench { $0.probes = [] }
+        bench.model.pushDelay = nil
+        let outcome = try CaseRunnerFixture(
+            bench: bench,
+            contracts: Self.contracts,
+            checksBackendFirst: true,
+            hasSelectedCases: true
+        ).run()
+        #expect(outcome.count("stopped") == 0)
+    }
+
     @Test func `refused unknown events are reported before the first case, which runs`() throws {
         let bench = SimulationBench()
         bench.backend.respond = { _, arrival in

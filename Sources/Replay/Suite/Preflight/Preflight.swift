@@ -14,6 +14,8 @@ struct Preflight {
     let namespaceNames: [String]
     /// The effects that the two purchases showed.
     let observability: RunRecord.Observability
+    /// Whether a purchase without a visible effect stops the run.
+    var needsVisiblePurchase = true
 
     /// Returns one line for each reason why no case could judge the backend, with its remedy.
     ///
@@ -30,7 +32,7 @@ struct Preflight {
             callProblems + [registration(exchanges)].compactMap(\.self)
             + (callProblems.isEmpty ? [await webhookProblem(exchanges)].compactMap(\.self) : [])
             + CallerRefusals.probeRefusals(exchanges)
-        guard problems.isEmpty else { return problems }
+        guard problems.isEmpty, needsVisiblePurchase else { return problems }
         return [
             await InvisiblePurchase(
                 executor: executor,
