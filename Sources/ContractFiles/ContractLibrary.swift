@@ -113,17 +113,17 @@ package struct ContractLibrary: Sendable {
             ])
         }
         let root = URL(fileURLWithPath: path)
-        var urls: [URL] = []
+        var urls = [root]
         if isFolder.boolValue {
-            let enumerator = FileManager.default.enumerator(
-                at: root,
-                includingPropertiesForKeys: nil
-            )
-            while let url = enumerator?.nextObject() as? URL {
-                if url.pathExtension == "yaml" { urls.append(url) }
+            guard let paths = FolderTree.paths(in: path, withSuffix: ".yaml") else {
+                throw ContractErrors([
+                    ContractError(
+                        .unreadable(FolderTree.tooLargeText(path)),
+                        at: SourceLocation(path: path, line: 1, column: 1)
+                    )
+                ])
             }
-        } else {
-            urls = [root]
+            urls = paths.map { root.appendingPathComponent($0) }
         }
         let isInFolder = isFolder.boolValue
         let rootPath = isInFolder ? root.path + "/" : ""

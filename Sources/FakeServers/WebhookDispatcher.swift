@@ -320,7 +320,7 @@ package struct WebhookURL: Hashable, Sendable {
         let host: Substring =
             authority.hasPrefix("[")
             ? authority.dropFirst().prefix { $0 != "]" } : authority.prefix { $0 != ":" }
-        guard LoopbackHost.isLoopback(String(host)) || allowedHosts.contains(String(host)) else {
+        guard HostName.isLoopback(String(host)) || allowedHosts.contains(String(host)) else {
             return nil
         }
         let hostEnd = authority.hasPrefix("[") ? host.count + 2 : host.count
@@ -338,13 +338,5 @@ package struct WebhookURL: Hashable, Sendable {
     /// NIO, the network library, would end the process for an invalid port.
     private static func isPortSuffix(_ text: Substring) -> Bool {
         text.utf8.allSatisfy { (48...57).contains($0) } && UInt16(text).map { $0 > 0 } ?? false
-    }
-}
-
-/// Detects names and addresses of this machine.
-package enum LoopbackHost {
-    package static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || host == "::1" || host == "[::1]"
-            || (host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." })
     }
 }

@@ -324,12 +324,11 @@ struct RecordCommand: AsyncParsableCommand {
             )
         }
         let isSecure = url.scheme == "https"
-        let isLoopback = host == "localhost" || host.hasPrefix("127.")
         return CapturingProxy.Target(
             host: host,
             port: url.port ?? (isSecure ? 443 : 80),
             isSecure: isSecure,
-            hostField: isLoopback && !isSecure
+            hostField: HostName.isLoopback(host) && !isSecure
                 ? nil : host + (url.port.map { ":\($0)" } ?? ""),
             basePath: url.percentEncodedPath
         )

@@ -77,12 +77,10 @@ struct ReviewCommand: ParsableCommand {
     }
 
     private static func pendingPaths(in folder: String) throws -> [String] {
-        let enumerator = FileManager.default.enumerator(atPath: folder)
-        var pendingPaths: [String] = []
-        while let name = enumerator?.nextObject() as? String {
-            if name.hasSuffix(".yaml.new") { pendingPaths.append("\(folder)/\(name)") }
+        guard let paths = FolderTree.paths(in: folder, withSuffix: ".yaml.new") else {
+            throw CommandFailure(.usage, FolderTree.tooLargeText(folder))
         }
-        return pendingPaths.sorted()
+        return paths.map { "\(folder)/\($0)" }.sorted()
     }
 
     /// Prints the differences between a pending contract and the accepted one.

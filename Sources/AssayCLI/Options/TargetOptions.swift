@@ -342,11 +342,7 @@ extension TargetOptions {
     /// - Throws: A usage failure when the value is neither a host name nor an address.
     static func advertisedHost(_ flag: String?) throws -> String? {
         guard let given = Setting.advertise.given(flag) else { return nil }
-        let isHost = given.text.utf8.allSatisfy { byte in
-            Character(UnicodeScalar(byte)).isLetter || (48...57).contains(byte)
-                || [UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: ":")].contains(byte)
-        }
-        guard isHost, !given.text.isEmpty, !["0.0.0.0", "::"].contains(given.text) else {
+        guard HostName.isValid(given.text), !["0.0.0.0", "::"].contains(given.text) else {
             throw CommandFailure(
                 .usage,
                 "\(given.name) '\(given.text)' is not a host that can be called, such as "

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Values
 
 /// A URL that Assay may call, because its host is loopback or was allowed by the user.
 struct TargetURL {
@@ -23,9 +24,7 @@ struct TargetURL {
                     + "\(scheme)://\(host) without it, and send the credentials as a header"
             )
         }
-        let isLoopback =
-            host == "localhost" || host.hasPrefix("127.") || host == "::1" || host == "[::1]"
-        guard isLoopback || allowed.contains(host) else {
+        guard HostName.isLoopback(host) || allowed.contains(host) else {
             throw CommandFailure(
                 .usage,
                 "\(host) is not this machine; to allow it, add --allow-host \(host)"

@@ -54,7 +54,7 @@ struct DriftRun {
         }
         // The user has named this host, so it may be called; no other host is called.
         let target = try TargetURL(String(url), flag: "--against-live", allowed: [host])
-        let isLoopback = ["localhost", "127.0.0.1", "::1", "[::1]"].contains(host)
+        let isLoopback = HostName.isLoopback(host)
         guard isLoopback || scheme == "https" else {
             throw CommandFailure(.usage, "--against-live sends a key to \(host): use an https URL")
         }

@@ -141,7 +141,7 @@ package final class ControlAPI: Sendable {
     /// resolves to this machine.
     private func checkOrigin(_ request: HTTPMessage.Request) throws(Refusal) {
         let host = Self.hostName(request[field: "host"] ?? "")
-        guard LoopbackHost.isLoopback(host) || allowedHosts.union(hostNames).contains(host) else {
+        guard HostName.isLoopback(host) || allowedHosts.union(hostNames).contains(host) else {
             throw Refusal(
                 403,
                 "the Host header names '\(host)', which is not this machine",

@@ -146,7 +146,7 @@ extension BrowserScenario {
         if request.responseStatus != nil || request.failure != nil {
             return await answered(request, page)
         }
-        if let host = request.host, !LoopbackHost.isLoopback(host),
+        if let host = request.host, !HostName.isLoopback(host),
             !configuration.allowedHosts.contains(host)
         {
             configuration.blockedHosts.withLock { _ = $0.insert(host) }

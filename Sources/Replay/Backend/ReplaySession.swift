@@ -288,12 +288,12 @@ package final class ReplaySession: Sendable {
             for server in servers { await server.stop() }
             throw error
         }
-        guard let failure = await FakeServerCheck.failure(of: servers, through: interception) else {
+        guard let error = await FakeServerCheck.failure(of: servers, through: interception) else {
             return interception
         }
         await interception?.stop()
         for server in servers { await server.stop() }
-        throw OpenError(kind: .internalError, description: failure)
+        throw error
     }
 
     /// Opens the intercepting proxy if the profile turns interception on; otherwise returns nil.

@@ -45,13 +45,30 @@ struct FakeCheckTests {
         for _ in 0..<20 {
             let server = try await FakeServer(.oneSignal, fakes: Self.fakes())
             await server.stop()
-            let text = await FakeServerCheck.failure(of: [server], through: nil)
+            let text = await FakeServerCheck.failure(of: [server], through: nil)?.description
             let expected =
                 "the fake onesignal does not respond at \(server.baseURL): the connection was refused"
             if text?.hasPrefix(expected) == true { return }
             texts.append(text)
         }
         Issue.record("no closed fake was reported: \(texts)")
+    }
+
+    @Test func `a host that leads elsewhere is an error of the configuration`() async throws {
+        let other = try await FakeServer(.revenueCat, fakes: Self.fakes(), host: "127.0.0.2")
+        // The other server responds at the advertised host and on the same port.
+        let server = try await FakeServer(
+            .oneSignal,
+            fakes: Self.fakes(),
+            port: other.port,
+            advertisedHost: "127.0.0.2"
+        )
+        await other.stop()
+        let error = try #require(await FakeServerCheck.failure(of: [server], through: nil))
+        #expect(error.kind == .configuration)
+        #expect(error.description.contains("it responds at http://127.0.0.1:\(server.port)"))
+        #expect(error.description.contains("--advertise"))
+        await server.stop()
     }
 
     @Test func `the proxy of an intercepted backend is called too`() async throws {
@@ -67,8 +84,12 @@ struct FakeCheckTests {
         )
         #expect(await FakeServerCheck.failure(of: [server], through: interception) == nil)
         await interception.stop()
-        let text = try #require(await FakeServerCheck.failure(of: [server], through: interception))
-        #expect(text.contains("behind the intercepting proxy \(interception.proxy.baseURL)"))
+        let error = try #require(await FakeServerCheck.failure(of: [server], through: interception))
+        #expect(
+            error.description.contains(
+                "behind the intercepting proxy \(interception.proxy.baseURL)"
+            )
+        )
         await server.stop()
     }
 }

@@ -11,8 +11,8 @@ internal import Darwin
 
 /// Checks that each of Assay's own fakes responds at the address that the backend is given.
 ///
-/// A fake that does not respond is a fault of Assay or of this machine. Without this check, the
-/// findings that follow from it would accuse the backend.
+/// A fake that does not respond is a fault of Assay or of this machine, or it has the wrong
+/// advertised host. Without this check, the findings that follow from it would accuse the backend.
 enum FakeServerCheck {
     /// The longest time for the response of a fake.
     ///
@@ -25,14 +25,16 @@ enum FakeServerCheck {
     ///   - servers: The fakes.
     ///   - interception: The proxy through which the backend reaches the fakes; nil without a
     ///     proxy.
-    /// - Returns: The reason why a fake cannot be called; nil when every fake responds.
+    /// - Returns: The error for a fake that cannot be called; nil when every fake responds.
     static func failure(
         of servers: [FakeServer],
         through interception: Interception?
-    ) async -> String? {
+    ) async -> ReplaySession.OpenError? {
         for server in servers {
             let fakeDescription = "the fake \(server.party)"
-            if let text = await failure(at: address(of: server), fakeDescription) { return text }
+            if let text = await failure(at: address(of: server), fakeDescription) {
+                return await error(text, of: server)
+            }
             guard let interception,
                 let provider = Services.providers.first(where: { $0.party == server.party }),
                 let host = provider.hosts.first?.name
@@ -42,9 +44,34 @@ enum FakeServerCheck {
                 fakeDescription + " behind the intercepting proxy \(interception.proxy.baseURL)",
                 through: interception
             )
-            if let text { return text }
+            if let text { return machineError(text) }
         }
         return nil
+    }
+
+    /// Returns the error for a fake that does not respond at the backend's address for it.
+    ///
+    /// If the fake responds at the address on which it listens, the advertised host leads elsewhere.
+    private static func error(
+        _ text: String,
+        of server: FakeServer
+    ) async -> ReplaySession.OpenError {
+        let listenAddress = AdvertisedAddress.url(host: server.host, port: server.port)
+        guard listenAddress != server.baseURL,
+            await failure(at: listenAddress, "the fake \(server.party)") == nil
+        else { return machineError(text) }
+        return .init(
+            kind: .configuration,
+            description: text + "; it responds at \(listenAddress), so the host that --advertise "
+                + "names does not lead to this machine"
+        )
+    }
+
+    private static func machineError(_ text: String) -> ReplaySession.OpenError {
+        .init(
+            kind: .internalError,
+            description: text + "; this is a fault of Assay or of this machine, not of the backend"
+        )
     }
 
     /// Returns the address at which the backend is to call a fake, if this machine can resolve its
@@ -91,7 +118,6 @@ enum FakeServerCheck {
         case .failed(_, let text): reason = text
         case .pending, .answerLost, .requestCut: reason = "no response"
         }
-        return "\(fakeDescription) does not respond at \(address): \(reason); "
-            + "this is a fault of Assay or of this machine, not of the backend"
+        return "\(fakeDescription) does not respond at \(address): \(reason)"
     }
 }
