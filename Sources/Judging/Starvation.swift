@@ -20,13 +20,14 @@ extension Judge {
         else { return findings }
         let doubtfulFindings = findings.filter { finding in
             let comparesBaseline = finding.code.facts.comparesWithBaseline
-            return switch basis(of: finding) {
+            return switch basis(of: finding, in: evidence) {
             case .evidence: false
             case .deadline: ownStarvation != nil || baselineStarvation != nil && comparesBaseline
             case .wait:
                 ownStarvation?.didShortenWait == true
                     || baselineStarvation?.didShortenWait == true && comparesBaseline
             case .baseline: baselineStarvation?.didShortenWait == true
+            case .missedCall: ownStarvation?.didShortenWait == true || baselineStarvation != nil
             }
         }
         guard let first = doubtfulFindings.first else { return findings }
@@ -52,13 +53,19 @@ extension Judge {
         /// The finding depends on an outcome that was missing when the wait of a baseline run
         /// ended.
         case baseline
+        /// The finding depends on a call that the backend did not make, in the judged run or in the
+        /// run that is to prove that the backend never makes it.
+        case missedCall
     }
 
     /// Returns the condition on which a finding depends.
     ///
     /// A finding about an existing outcome depends on no wait. A finding about a missing outcome
     /// depends on the wait in the judged run or in the baseline run.
-    private static func basis(of finding: Finding) -> FindingBasis {
+    private static func basis(of finding: Finding, in evidence: CaseEvidence) -> FindingBasis {
+        if finding.code == .faultNotApplied, PlannedFaultRule.missedCall(in: evidence) != nil {
+            return .missedCall
+        }
         if finding.code.isInconclusive { return .evidence }
         switch finding.code {
         case .unexpectedEffect, .unstableState: return .baseline

@@ -1,5 +1,6 @@
 import Contracts
 import Judging
+import Providers
 import TestSupport
 import Testing
 
@@ -63,6 +64,33 @@ struct StarvationTests {
             didUseUpWaitTime: true
         )
         #expect(verdict(pushes: 0, of: 1, late).verdict == .inconclusive)
+    }
+
+    @Test(
+        "a planned fault whose call is missing is inconclusive because of the stall",
+        arguments: [true, false],
+        [true, false]
+    )
+    func missedCall(stallsSubject: Bool, stallsBaseline: Bool) throws {
+        var builder = EvidenceBuilder(expectation: SampleContract.expectation())
+        builder.contract.given = [
+            .provider(ProviderPlan(provider: .oneSignal, responses: [.status(500)]))
+        ]
+        builder.subject = [EvidenceBuilder.delivery()]
+        builder.baselines = [[EvidenceBuilder.delivery()]]
+        let evidence = builder.evidence
+        var (subject, baselines) = (evidence.subject, evidence.baselines)
+        #expect(!baselines.isEmpty)
+        if stallsSubject { subject.starvation = starvation }
+        if stallsBaseline {
+            for index in baselines.indices { baselines[index].starvation = starvation }
+        }
+        let (verdict, findings) = Judge.judge(
+            evidence.replacing(subject: subject, baselines: baselines)
+        )
+        #expect(verdict == .inconclusive)
+        let isStalled = stallsSubject || stallsBaseline
+        #expect(findings.map(\.code) == [isStalled ? .machineBusy : .faultNotApplied])
     }
 
     @Test func `observed effects are judged as usual, even on a busy machine`() {

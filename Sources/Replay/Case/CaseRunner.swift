@@ -175,14 +175,19 @@ final class CaseRunner: Sendable {
         let shortageCount = executor.fakes.shortages.count
         var judgment = await judgmentAfterRun(plan)
         if judgment.verdict == .failed { judgment = await judgmentAfterRechecks(judgment) }
-        if judgment.verdict == .inconclusive, let reason = await reasonForMissingCall(judgment) {
-            return CaseResult(
-                contract: plan.contract,
-                verdict: .notRun,
-                seconds: Double((executor.clock.now - start).milliseconds) / 1000,
-                note: reason,
-                isDeclaredUnsupported: true
-            )
+        if judgment.verdict == .inconclusive {
+            switch await proofOfMissingCall(judgment) {
+            case .proven(let reason):
+                return CaseResult(
+                    contract: plan.contract,
+                    verdict: .notRun,
+                    seconds: Double((executor.clock.now - start).milliseconds) / 1000,
+                    note: reason,
+                    isDeclaredUnsupported: true
+                )
+            case .starved(let baselines): judgment = judgment.replacing(baselines: baselines)
+            case nil: break
+            }
         }
         if judgment.verdict != .passed,
             let reason = judgment.evidence.shortage
@@ -406,13 +411,21 @@ final class CaseRunner: Sendable {
         return judgment.replacing(subject: subject)
     }
 
-    /// Returns a reason if the backend, by design, never makes the call that the fault of the case
-    /// hits.
+    /// A proof that the backend, by design, never makes the call that the fault of a case hits.
+    private enum MissingCallProof {
+        /// The text is the reason why the case does not apply.
+        case proven(String)
+        /// Assay was paused during the runs that are the proof.
+        case starved([RunRecord])
+    }
+
+    /// Returns the proof that the backend, by design, never makes the call that the fault of the
+    /// case hits.
     ///
     /// The proof is a run of the same steps without faults: in that run too, the backend does not
     /// call the provider. Returns nil when it calls the provider, or when the case has other
     /// findings.
-    private func reasonForMissingCall(_ judgment: CaseJudgment) async -> String? {
+    private func proofOfMissingCall(_ judgment: CaseJudgment) async -> MissingCallProof? {
         let evidence = judgment.evidence
         let plan = evidence.plan
         guard !judgment.findings.isEmpty,
@@ -420,17 +433,21 @@ final class CaseRunner: Sendable {
             plan.contract.search == nil, !plan.subject.affectsAllUsers,
             let missedCall = PlannedFaultRule.missedCall(in: evidence)
         else { return nil }
+        let faultFreePlan = plan.comparedWithFaultFreeRun
         let baselines =
             plan.baselineHasAllSteps
-            ? evidence.baselines : await baselineRuns.records(of: plan.comparedWithFaultFreeRun)
+            ? evidence.baselines : await baselineRuns.records(of: faultFreePlan)
         guard !baselines.isEmpty,
-            baselines.allSatisfy({
-                $0.runProblem == nil && $0.starvation == nil && missedCall.isMissed(in: $0)
-            })
+            baselines.allSatisfy({ $0.runProblem == nil && missedCall.isMissed(in: $0) })
         else { return nil }
-        return
+        guard baselines.allSatisfy({ $0.starvation == nil }) else {
+            baselineRuns.forget(baselineOf: faultFreePlan)
+            return .starved(baselines)
+        }
+        return .proven(
             "the fault needs a call from the backend to \(missedCall.provider), but the backend makes "
-            + "none in this case, even without the fault"
+                + "none in this case, even without the fault"
+        )
     }
 
     // MARK: Remembered results

@@ -219,18 +219,22 @@ final class CaseScheduler: Sendable {
         }
     }
 
-    /// Runs a case exclusively, and runs it a second time if the machine was too busy.
+    /// The maximum number of runs of a case for which the machine is too busy.
+    private static let busyRunCountMax = 4
+
+    /// Runs a case exclusively, and runs it again while the machine is too busy.
     private func exclusiveResult(of scheduledCase: ScheduledCase, on instance: BackendInstance)
         async -> CaseResult?
     {
         var outcome = await outcome(of: scheduledCase, on: instance, isExclusive: true)
-        if case .completed(let result) = outcome, result.isMachineTooBusy {
-            let secondOutcome = await self.outcome(
+        for _ in 1..<Self.busyRunCountMax {
+            guard case .completed(let result) = outcome, result.isMachineTooBusy else { break }
+            let nextOutcome = await self.outcome(
                 of: scheduledCase,
                 on: instance,
                 isExclusive: true
             )
-            if case .completed = secondOutcome { outcome = secondOutcome }
+            if case .completed = nextOutcome { outcome = nextOutcome }
         }
         if case .completed(let result) = outcome { return result }
         return nil
