@@ -97,7 +97,7 @@ extension JSONValue {
     package func leavingOut(id: String) -> JSONValue {
         mapLeaves { leaf in
             switch leaf {
-            case .string(let text): .string(text.replacing(id, with: "‹id›"))
+            case .string(let text): .string(text.replacingExactly(id, with: "‹id›"))
             case .number(let number): number.description == id ? .string("‹id›") : leaf
             case .null, .bool, .array, .object: leaf
             }

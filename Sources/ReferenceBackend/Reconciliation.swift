@@ -107,10 +107,10 @@ struct Reconciliation: Sendable {
     static func removeUnreturnedPurchases(
         _ store: Store,
         _ db: Database,
-        _ subscribers: [String: Subscriber]
+        _ subscribers: [UserID: Subscriber]
     ) throws {
         for id in subscribers.keys {
-            guard let userID = try store.user(db, known: id)?.id else { continue }
+            guard let userID = try store.user(db, known: id.text)?.id else { continue }
             let known = try Subscription.fetchAll(
                 db,
                 sql: "SELECT * FROM subscriptions WHERE userID = ?",

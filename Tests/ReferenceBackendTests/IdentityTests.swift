@@ -116,6 +116,12 @@ struct IdentityTests {
         ]
     }
 
+    @Test func `two spellings of a letter are two user IDs`() {
+        let ids = ["Zo\u{eb}", "Zoe\u{308}", "Zoe", "zoe"].map(UserID.init)
+        #expect(Set(ids).count == 4)
+        #expect(Set(ids + ids).count == 4)
+    }
+
     @Test func `a transfer moves everything and leaves nothing`() async throws {
         let fixture = try StoreFixture()
         try await fixture.take(["id": "e1"])

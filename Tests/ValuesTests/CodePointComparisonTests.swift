@@ -30,6 +30,18 @@ struct CodePointComparisonTests {
         #expect(Set([JSONValue.string(left), .string(right)]).count == (isSame ? 1 : 2))
     }
 
+    @Test(
+        "text is replaced only where its code points are the same",
+        arguments: [
+            (composed, composed, "x"), (composed, decomposed, composed), ("a b a", "a", "x b x"),
+            ("aaa", "aa", "xa"), ("abc", "abd", "abc"), ("abc", "", "abc"), ("", "a", ""),
+            ("e\u{301}", "e", "x\u{301}"),
+        ]
+    )
+    func replacement(text: String, part: String, expected: String) {
+        #expect(text.replacingExactly(part, with: "x").isExactly(expected))
+    }
+
     @Test("two Unicode spellings of a letter are two keys", arguments: [false, true])
     func keys(isReversed: Bool) throws {
         let keys =

@@ -28,9 +28,9 @@ struct WebhookProcessor: Sendable {
         let key: String
         /// A function that returns RevenueCat's data of all users that the event names, by their
         /// ID.
-        var read: @Sendable () async throws -> [String: Subscriber]
+        var read: @Sendable () async throws -> [UserID: Subscriber]
         /// A function that changes the state and adds the push messages.
-        var apply: @Sendable (Database, [String: Subscriber]) throws -> Void
+        var apply: @Sendable (Database, [UserID: Subscriber]) throws -> Void
 
         /// Stores the event's key as processed.
         ///
@@ -92,12 +92,12 @@ struct WebhookProcessor: Sendable {
     // MARK: Reading
 
     /// Reads all users that an event names from RevenueCat, by their ID; empty in the style `body`.
-    private func subscribers(of event: WebhookEvent) async throws -> [String: Subscriber] {
+    private func subscribers(of event: WebhookEvent) async throws -> [UserID: Subscriber] {
         guard let reader, event.concernsPurchase || event.type == "TRANSFER" else { return [:] }
-        var subscribersByID: [String: Subscriber] = [:]
+        var subscribersByID: [UserID: Subscriber] = [:]
         let ids = [event.appUserID].compactMap { $0 } + event.transferredFrom + event.transferredTo
-        for id in ids.filter(store.isValidUserID) where subscribersByID[id] == nil {
-            do { subscribersByID[id] = try await reader.subscriber(id) } catch {
+        for id in ids.filter(store.isValidUserID) where subscribersByID[UserID(id)] == nil {
+            do { subscribersByID[UserID(id)] = try await reader.subscriber(id) } catch {
                 try policy.handleUnreadableCustomer(error)
             }
         }
@@ -114,12 +114,12 @@ struct WebhookProcessor: Sendable {
     private func apply(
         _ db: Database,
         _ event: WebhookEvent,
-        _ subscribers: [String: Subscriber]
+        _ subscribers: [UserID: Subscriber]
     ) throws {
         if event.type == "TRANSFER" {
             try Identity.transfer(store, db, event)
             for (id, subscriber) in subscribers {
-                try Reconciliation.replaceState(store, db, subscriber, of: id, event)
+                try Reconciliation.replaceState(store, db, subscriber, of: id.text, event)
             }
             try Reconciliation.removeUnreturnedPurchases(store, db, subscribers)
             if reader != nil {
@@ -137,7 +137,7 @@ struct WebhookProcessor: Sendable {
     private func applyPurchase(
         _ db: Database,
         _ event: WebhookEvent,
-        _ subscribers: [String: Subscriber]
+        _ subscribers: [UserID: Subscriber]
     ) throws {
         guard let user = try Identity.resolveUser(store, db, event), let buyerID = user.id,
             let productID = event.productID
@@ -155,7 +155,7 @@ struct WebhookProcessor: Sendable {
         let isStale = policy.isStale(event, known)
         let unlocksAccess = policy.unlocksAccess(event, store.entitlement)
         if let id = event.appUserID, reader != nil {
-            if let subscriber = subscribers[id] {
+            if let subscriber = subscribers[UserID(id)] {
                 try Reconciliation.replaceState(store, db, subscriber, of: id, event)
             }
             // Facts that only the event contains are stored for the current owner of the purchase.

@@ -108,8 +108,9 @@ package struct Timeline: Sendable {
     private func named(_ text: String) -> String {
         namesByID.reduce(text) { text, named in
             let encodedID = named.id.percentEncoded
-            let plain = text.replacing(named.id, with: named.name)
-            return encodedID == named.id ? plain : plain.replacing(encodedID, with: named.name)
+            let plain = text.replacingExactly(named.id, with: named.name)
+            return encodedID == named.id
+                ? plain : plain.replacingExactly(encodedID, with: named.name)
         }
     }
 

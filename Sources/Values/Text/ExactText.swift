@@ -58,6 +58,22 @@ extension String {
         return (isSame ?? nil) ?? ownBytes.elementsEqual(otherBytes)
     }
 
+    /// Returns this string with every occurrence of `text` replaced, compared code point by code
+    /// point.
+    ///
+    /// The string stays unchanged when `text` is empty.
+    package func replacingExactly(_ text: String, with replacement: String) -> String {
+        let (bytes, needle) = (Array(utf8), Array(text.utf8))
+        var result: [UInt8] = []
+        var start = 0
+        while let found = bytes.position(of: needle, from: start) {
+            result += bytes[start..<found]
+            result += replacement.utf8
+            start = found + needle.count
+        }
+        return start == 0 ? self : String(decoding: result + bytes[start...], as: UTF8.self)
+    }
+
     /// Whether this string comes before `other` in the order of code points.
     func sortsBefore(_ other: String) -> Bool {
         utf8.lexicographicallyPrecedes(other.utf8)
