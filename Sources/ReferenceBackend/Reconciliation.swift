@@ -73,8 +73,11 @@ struct Reconciliation: Sendable {
             arguments: [userID]
         )
         for item in subscriber.currentPurchases {
+            let existing = known.first { item.matches($0) }
+            // Only an event shows that such a purchase unlocks this entitlement too (S-10).
+            if existing == nil, item.isSourceOfOthers { continue }
             var subscription =
-                known.first { item.matches($0) }
+                existing
                 ?? Subscription(
                     userID: userID,
                     productID: item.productID,

@@ -18,6 +18,10 @@ struct Subscriber: Sendable {
         var refunded: Bool
         var willRenew: Bool
         var billingIssue: Bool
+        /// Whether RevenueCat names the purchase only as the source of other entitlements.
+        ///
+        /// The purchase may unlock this entitlement too, if another purchase unlocks it for longer.
+        var isSourceOfOthers = false
 
         func matches(_ subscription: Subscription) -> Bool {
             productID == subscription.productID && isSandbox == subscription.isSandbox
@@ -30,7 +34,7 @@ struct Subscriber: Sendable {
 
     /// Parses the body of a response; nil for a body that is not a valid response.
     ///
-    /// Purchases that unlock only other entitlements than the given one are left out (S-10).
+    /// Purchases that unlock only other entitlements than the given one are marked (S-10).
     init?(_ body: Data, entitlement: String) {
         // A body that is not JSON is not a valid response.
         guard let rootObject = try? JSONSerialization.jsonObject(with: body) as? [String: Any],
@@ -47,9 +51,7 @@ struct Subscriber: Sendable {
         }
         let unlockingProductIDs = productIDs { $0 == entitlement }
         let otherProductIDs = productIDs { $0 != entitlement }.subtracting(unlockingProductIDs)
-        var currentPurchases = subscriptions.filter {
-            !otherProductIDs.contains($0.key)
-        }.map { product, fields in
+        var currentPurchases = subscriptions.map { product, fields in
             let planID = fields["product_plan_identifier"] as? String
             return SubscriberPurchase(
                 productID: planID.map { "\(product):\($0)" } ?? product,
@@ -59,7 +61,8 @@ struct Subscriber: Sendable {
                 graceEndsAt: Self.milliseconds(fields["grace_period_expires_date"]),
                 refunded: fields["refunded_at"] is String,
                 willRenew: !(fields["unsubscribe_detected_at"] is String),
-                billingIssue: fields["billing_issues_detected_at"] is String
+                billingIssue: fields["billing_issues_detected_at"] is String,
+                isSourceOfOthers: otherProductIDs.contains(product)
             )
         }
         // A one-time purchase is only included if it unlocks the entitlement.
