@@ -21,6 +21,7 @@ import uuid
 SECRET = os.environ["REVENUECAT_WEBHOOK_AUTH"]
 if not SECRET:
     sys.exit("REVENUECAT_WEBHOOK_AUTH is empty: every request would be accepted")
+ENTITLEMENT = "premium"
 ONESIGNAL = os.environ["ONESIGNAL_API_BASE"] + "/notifications"
 BLOCKED = {
     "no_user", "null", "none", "nil", "(null)", "nan", "unidentified", "undefined", "unknown",
@@ -51,7 +52,8 @@ CREATE TABLE IF NOT EXISTS facts (
     sandbox INTEGER NOT NULL, told INTEGER NOT NULL, body TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS facts_of ON facts (person, sandbox);
 CREATE TABLE IF NOT EXISTS transfers (
-    loser INTEGER NOT NULL, winner INTEGER NOT NULL, told INTEGER NOT NULL);
+    loser INTEGER NOT NULL, winner INTEGER NOT NULL, told INTEGER NOT NULL,
+    sandbox INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS events (id TEXT PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS outbox (
     id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT UNIQUE NOT NULL, recipient TEXT NOT NULL, words TEXT NOT NULL,
@@ -111,7 +113,7 @@ def is_orphan(db, someone):
 
 
 def merge(db, other, into):
-    move(db, other, into, None)
+    db.execute("UPDATE facts SET person = ? WHERE person = ?", [into, other])
     db.execute("UPDATE names SET person = ? WHERE person = ?", [into, other])
     db.execute("UPDATE transfers SET loser = ? WHERE loser = ?", [into, other])
     db.execute("UPDATE transfers SET winner = ? WHERE winner = ?", [into, other])
@@ -145,20 +147,17 @@ def resolve(db, names):
 # What
 
 
-def move(db, loser, winner, told):
-    if told is None:
-        db.execute("UPDATE facts SET person = ? WHERE person = ?", [winner, loser])
-    else:
-        db.execute("UPDATE facts SET person = ? WHERE person = ? AND told <= ?",
-                   [winner, loser, told])
+def move(db, loser, winner, told, sandbox):
+    db.execute("UPDATE facts SET person = ? WHERE person = ? AND told <= ? AND sandbox = ?",
+               [winner, loser, told, sandbox])
 
 
-def holder(db, someone, moment):
-    """Who has what that person bought at that moment, after all transfers since."""
+def holder(db, someone, moment, sandbox):
+    """The owner of a purchase that a person made at that time, after all later transfers."""
     while True:
         row = db.execute(
-            "SELECT winner, told FROM transfers WHERE loser = ? AND told > ? ORDER BY told",
-            [someone, moment]).fetchone()
+            "SELECT winner, told FROM transfers WHERE loser = ? AND told > ? AND sandbox = ? "
+            "ORDER BY told", [someone, moment, sandbox]).fetchone()
         if row is None:
             return someone
         someone, moment = row["winner"], row["told"]
@@ -182,7 +181,7 @@ def purchases(db, someone, sandbox):
 
 
 def transfer(db, event):
-    told = event["event_timestamp_ms"]
+    told, sandbox = event["event_timestamp_ms"], int(event.get("environment") == "SANDBOX")
     winner = resolve(db, event.get("transferred_to") or [])
     if winner is None:
         return
@@ -190,8 +189,9 @@ def transfer(db, event):
         # A purchase by an unknown user may arrive after its transfer.
         loser = resolve(db, [name])
         if loser is not None and loser != winner:
-            move(db, loser, holder(db, winner, told), told)
-            db.execute("INSERT INTO transfers VALUES (?, ?, ?)", [loser, winner, told])
+            move(db, loser, holder(db, winner, told, sandbox), told, sandbox)
+            db.execute("INSERT INTO transfers VALUES (?, ?, ?, ?)",
+                       [loser, winner, told, sandbox])
 
 
 def is_stale(event, known):
@@ -264,12 +264,15 @@ def apply(db, event):
     names = [event.get("app_user_id"), event.get("original_app_user_id")]
     buyer = resolve(db, names + list(event.get("aliases") or []))
     product = event.get("product_id")
-    if buyer is None or product is None:
+    if buyer is None or not isinstance(product, str):
         return None
-    if event["type"] == "NON_RENEWING_PURCHASE" and not event.get("entitlement_ids"):
+    entitlements = event.get("entitlement_ids")
+    if event["type"] == "NON_RENEWING_PURCHASE" and not entitlements:
         return None
-    owner = holder(db, buyer, event["event_timestamp_ms"])
+    if isinstance(entitlements, list) and entitlements and ENTITLEMENT not in entitlements:
+        return None
     sandbox = int(event.get("environment") == "SANDBOX")
+    owner = holder(db, buyer, event["event_timestamp_ms"], sandbox)
     known = purchases(db, owner, sandbox).get(product)
     db.execute("INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?)",
                [event["id"], owner, product, sandbox, event["event_timestamp_ms"],
