@@ -62,7 +62,7 @@ package struct EffectRule: Rule {
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
     ) -> [Finding] {
-        if let finding = HeldUpEffect.finding(expected, in: evidence) { return [finding] }
+        if let findings = HeldUpEffect.findings(expected, in: evidence) { return findings }
         let record = evidence.subject
         let ids = expected.user.map(record.namespace.ids(of:))
         let matchingEffects = record.effects.filter { effect, _ in

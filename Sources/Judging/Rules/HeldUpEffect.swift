@@ -13,26 +13,29 @@ enum HeldUpEffect {
     /// clients. A delay of 10 s, the next common timeout, is reported for certain.
     private static let delayPercentMin: Int64 = 70
 
-    /// Returns the finding about an effect that had to wait; nil for an effect that came in time,
-    /// or whose delay has another cause.
+    /// Returns the findings about an effect that had to wait; nil if the effect is to be judged as
+    /// any other effect.
     ///
     /// A backend that sends messages in parallel may make the call of either user first. The other
-    /// user's effect is judged.
-    static func finding(
+    /// user's effect is judged. The result is then not nil, because the expected effect itself
+    /// waits for the end of the call.
+    static func findings(
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
-    ) -> Finding? {
+    ) -> [Finding]? {
         guard let user = expected.user, let otherUser = expected.userWithHangingCall else {
             return nil
         }
         let record = evidence.subject
         guard let hangingCall = record.exchanges.first(where: \.isUnansweredCall) else {
-            return Finding(
-                .faultNotApplied,
-                expected: "a call of the backend for \(otherUser) gets no response",
-                actual: "every call of the backend got a response",
-                location: expected.location
-            )
+            return [
+                Finding(
+                    .faultNotApplied,
+                    expected: "a call of the backend for \(otherUser) gets no response",
+                    actual: "every call of the backend got a response",
+                    location: expected.location
+                )
+            ]
         }
         let isCallForUser =
             hangingCall.concerns(record.namespace.ids(of: user))
@@ -42,28 +45,31 @@ enum HeldUpEffect {
         let effect = record.effects.first { effect, _ in
             effect.kind == expected.kind && effect.reaches(recipientIDs)
         }?.exchange
-        func finding(_ actual: String, isFinal: Bool) -> Finding {
-            Finding(
-                .effectHeldUp,
-                expected: "\(expected.kind) to \(recipient) while a call for \(caller) gets no "
-                    + "response",
-                actual: actual,
-                location: expected.location,
-                evidence: [hangingCall.sequence] + (effect.map { [$0.sequence] } ?? []),
-                isFinal: isFinal
-            )
+        func findings(_ actual: String, isFinal: Bool) -> [Finding] {
+            [
+                Finding(
+                    .effectHeldUp,
+                    expected: "\(expected.kind) to \(recipient) while a call for \(caller) gets no "
+                        + "response",
+                    actual: actual,
+                    location: expected.location,
+                    evidence: [hangingCall.sequence] + (effect.map { [$0.sequence] } ?? []),
+                    isFinal: isFinal
+                )
+            ]
         }
+        let noFindings: [Finding]? = isCallForUser ? [] : nil
         guard let end = hangingCall.completed else {
-            guard effect == nil else { return nil }
+            guard effect == nil else { return noFindings }
             let wait = record.unsuccessfulWaitTime.map { " within \($0.milliseconds) ms" } ?? ""
-            return finding("none\(wait)", isFinal: false)
+            return findings("none\(wait)", isFinal: false)
         }
         let longestDelay = evidence.profile.settleTimeout.milliseconds * delayPercentMin / 100
         guard let effect, effect.invoked > end,
             effect.invoked - hangingCall.invoked >= longestDelay * 1000
-        else { return nil }
+        else { return noFindings }
         let delay = (effect.invoked - hangingCall.invoked) / 1000
-        return finding("\(delay) ms after that call began, when it had ended", isFinal: true)
+        return findings("\(delay) ms after that call began, when it had ended", isFinal: true)
     }
 }
 

@@ -73,9 +73,9 @@ struct HeldUpEffectTests {
         let isSwapped = caller == "bob"
         let builder = Self.builder(caller: caller, end: times.end, delay: times.delay)
         let (verdict, findings) = Judge.judge(builder.evidence)
-        // The push to the user whose call hangs comes later; here it never comes.
+        // The push to the user whose call hangs may come long after the end of the case.
         let expected =
-            isSwapped && !times.codes.contains(.effectHeldUp) ? [.wrongEffectCount] : times.codes
+            isSwapped && !times.codes.contains(.effectHeldUp) ? [] : times.codes
         #expect(findings.map(\.code) == expected, "\(findings)")
         #expect(verdict == (expected.isEmpty ? .passed : .failed))
     }
