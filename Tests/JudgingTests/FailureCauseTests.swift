@@ -18,6 +18,7 @@ struct FailureCauseTests {
         _ steps: [Step],
         _ finding: Finding?,
         _ verdict: Verdict = .failed,
+        clause: String = "S-03",
         timeline: [Exchange] = []
     ) -> CaseResult {
         CaseResult(
@@ -25,7 +26,7 @@ struct FailureCauseTests {
                 id: id,
                 variant: "",
                 title: id,
-                clause: "S-03",
+                clause: clause,
                 level: .must,
                 source: "a test",
                 needs: [],
@@ -96,6 +97,18 @@ struct FailureCauseTests {
         expected: "access of ada is true",
         actual: "false; a later purchase had no effect either"
     )
+
+    private static let wrongValue = {
+        var finding = Finding(.wrongStateValue, expected: "access of ada is true", actual: "false")
+        finding.firstDifference = ValueDifference(
+            path: "user/access",
+            expected: "true",
+            actual: "false"
+        )
+        return finding
+    }()
+    private static let purchase = event(.documented(.initialPurchase), "purchase")
+    private static let register = Step.register(user: "ada")
 
     private static func causes(_ results: [CaseResult]) -> FailureCauses {
         FailureCauses(
@@ -200,21 +213,124 @@ struct FailureCauseTests {
     }
 
     @Test func `the event of the shortest contained case names the cause`() throws {
-        var value = Finding(.wrongStateValue, expected: "access of ada is true", actual: "false")
-        value.firstDifference = ValueDifference(
-            path: "user/access",
-            expected: "true",
-            actual: "false"
-        )
         let renewal = Self.event(.documented(.renewal))
         let causes = Self.causes([
-            Self.result("long", [renewal, Self.event(.documented(.cancellation), "later")], value),
-            Self.result("short", [renewal], value),
+            Self.result(
+                "long",
+                [renewal, Self.event(.documented(.cancellation), "later")],
+                Self.wrongValue
+            ),
+            Self.result("short", [renewal], Self.wrongValue),
         ])
         let cause = try #require(causes.all.first)
         #expect(causes.all.count == 1)
         #expect(cause.representativeIndex == 1)
         #expect(cause.title == "user/access is false instead of true after RENEWAL events")
+    }
+
+    @Test(
+        "two faults are two causes, whatever other steps their cases have",
+        arguments: UInt64(0)..<100
+    )
+    func twoFaults(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let types = [
+            RevenueCatEventType.Documented.renewal, .cancellation, .expiration, .billingIssue,
+            .transfer, .subscriptionExtended,
+        ].shuffled(using: &generator).prefix(2)
+        let extra: [Step] = [
+            .probe(user: "ada"), .register(user: "bob"), Self.event(.documented(.test), "test"),
+        ]
+        var results = types.enumerated().flatMap { number, type in
+            (0...Int.random(in: 0...9, using: &generator)).map { index in
+                var steps = [Self.purchase, Self.event(.documented(type))]
+                for step in extra where index > 0 && Bool.random(using: &generator) {
+                    steps.insert(step, at: Int.random(in: 0...steps.count, using: &generator))
+                }
+                return Self.result("\(number)/\(index)", steps, Self.wrongValue)
+            }
+        }
+        results.shuffle(using: &generator)
+        let causes = Self.causes(results)
+        #expect(causes.all.count == 2)
+        #expect(causes.all.map(\.caseCount) == causes.all.map(\.caseCount).sorted(by: >))
+        #expect(causes.caseCount == results.count)
+        for cause in causes.all {
+            let faults = cause.caseIndices.map { results[$0].contract.id.prefix(1) }
+            #expect(Set(faults).count == 1)
+            #expect(results[cause.representativeIndex].contract.steps.count == 2)
+        }
+        #expect(causes == Self.causes(results))
+    }
+
+    @Test func `a wrong value after a later event is a cause for each type`() {
+        let types = RevenueCatEventType.Documented.allCases.prefix(8)
+        func causes(_ before: [Step]) -> FailureCauses {
+            Self.causes(
+                types.map { type in
+                    Self.result(
+                        type.rawValue,
+                        before + [Self.event(.documented(type))],
+                        Self.wrongValue
+                    )
+                }
+            )
+        }
+        #expect(causes([Self.purchase]).all.count == types.count)
+        #expect(causes([]).all.count == 1)
+    }
+
+    @Test func `clauses with the same event are separate causes, and their titles name them`() {
+        func result(_ id: String, _ before: [Step], _ clause: String) -> CaseResult {
+            let steps = before + [Self.event(.documented(.expiration))]
+            return Self.result(id, steps, Self.wrongValue, clause: clause)
+        }
+        let twice = [Self.event(.documented(.renewal), "renewal")]
+        let causes = Self.causes([
+            result("ordering", twice, "S-09"), result("plan", [Self.purchase], "S-13"),
+            result("app", [Self.register, Self.purchase], "A-04"),
+        ])
+        #expect(
+            causes.all.map(\.title)
+                == ["S-13", "S-09"].map {
+                    "user/access is false instead of true after EXPIRATION events (\($0))"
+                }
+        )
+        #expect(causes.all.map(\.caseCount) == [2, 1])
+    }
+
+    @Test func `the end of a period decides, not the event before it`() {
+        let waiting = Step.waitForEnd(delivery: "purchase")
+        let causes = Self.causes([
+            Self.result("a", [Self.register, Self.purchase, waiting], Self.wrongValue)
+        ])
+        #expect(
+            causes.all.map(\.title) == [
+                "user/access is false instead of true after the end of a period"
+            ]
+        )
+    }
+
+    @Test func `a cause of many types names three of them`() {
+        let types = RevenueCatEventType.Documented.allCases
+        let repeated = RevenueCatEventType.Documented.renewal
+        let causes = Self.causes(
+            (types + [repeated]).map { type in
+                Self.result(
+                    type.rawValue,
+                    [Self.event(.documented(type))],
+                    Self.status,
+                    timeline: [Self.delivery(500)]
+                )
+            }
+        )
+        let others = types.map(\.rawValue).filter { $0 != repeated.rawValue }.sorted()
+        #expect(
+            causes.all.map(\.title) == [
+                "POST /hook returns 500 to events of the types RENEWAL, \(others[0]), \(others[1]) "
+                    + "and \(types.count - 3) other types"
+            ]
+        )
     }
 
     // MARK: Order

@@ -8,9 +8,16 @@ internal import Values
 /// If both fail in the same way, the shorter case probably shows the cause. For example, a backend
 /// that mishandles renewals fails every case with a renewal, and the shortest of them leads.
 struct CaseOperations: Hashable {
-    private let operations: [String]
-    /// The label of the last event that the case delivers; nil for a case without a delivery.
-    let lastEvent: String?
+    /// All operations, with the calls of the app, the probes and the users that they need.
+    private var operations: [String] = []
+    /// The operations that can decide a value: the deliveries with their faults, the ends of
+    /// periods, the planned responses of fakes and the restarts.
+    private var decisiveOperations: [String] = []
+    /// The label of the last event that the case delivers, or `EventLabels.endOfPeriod` if the case
+    /// waits for an end afterwards; nil for a case without a delivery.
+    private(set) var lastEvent: String?
+    /// The number of events that the case delivers, without redeliveries.
+    private(set) var eventCount = 0
 
     var count: Int { operations.count }
 
@@ -21,39 +28,61 @@ struct CaseOperations: Hashable {
     /// known user.
     init(_ contract: Contract) {
         var knownUsers: Set<String> = []
-        var operations: [String] = []
-        var lastEvent: String?
         let events = EventLabels(contract)
         for step in contract.given + contract.steps {
-            guard case .deliver(let delivery) = step else {
-                if case .register(let user) = step {
-                    knownUsers.insert(user)
-                    operations.append("register")
-                } else {
-                    operations.append("\(step)")
-                }
-                continue
+            switch step {
+            case .deliver(let delivery):
+                append(
+                    delivery,
+                    events[delivery],
+                    isUserKnown: knownUsers.isSuperset(of: delivery.users)
+                )
+            case .register(let user):
+                knownUsers.insert(user)
+                operations.append("register")
+            case .waitForEnd:
+                lastEvent = EventLabels.endOfPeriod
+                append(EventLabels.endOfPeriod)
+            case .provider, .restart, .killAtCall: append("\(step)")
+            case .name, .createAccount, .probe, .call, .request, .rotateKeys, .account, .phone:
+                operations.append("\(step)")
             }
-            let event = events[delivery]
-            lastEvent = event
-            let prefix = if case .repeats = delivery.subject { "redelivery of " } else { "" }
-            let isKnown = knownUsers.isSuperset(of: delivery.users)
-            operations.append(
-                "\(delivery.provider) \(prefix)\(event)\(isKnown ? "" : " of unknown user")"
-            )
-            var faults = delivery
-            (faults.name, faults.subject) = ("", .body(.null))
-            var delayOnly = Delivery(name: "", subject: .body(.null))
-            (delayOnly.provider, delayOnly.delay) = (delivery.provider, delivery.delay)
-            if faults != delayOnly { operations.append("\(faults)") }
         }
-        self.operations = operations
-        self.lastEvent = lastEvent
     }
 
-    /// Whether the case has all operations of another case, in the same order.
-    func contains(_ other: CaseOperations) -> Bool {
-        var rest = other.operations[...]
+    private mutating func append(_ decisiveOperation: String) {
+        operations.append(decisiveOperation)
+        decisiveOperations.append(decisiveOperation)
+    }
+
+    private mutating func append(_ delivery: Delivery, _ event: String, isUserKnown: Bool) {
+        lastEvent = event
+        let isRepeated = if case .repeats = delivery.subject { true } else { false }
+        eventCount += isRepeated ? 0 : 1
+        let operation = "\(delivery.provider) \(isRepeated ? "redelivery of " : "")\(event)"
+        operations.append(operation + (isUserKnown ? "" : " of unknown user"))
+        decisiveOperations.append(operation)
+        var faults = delivery
+        (faults.name, faults.subject) = ("", .body(.null))
+        var delayOnly = Delivery(name: "", subject: .body(.null))
+        (delayOnly.provider, delayOnly.delay) = (delivery.provider, delivery.delay)
+        if faults != delayOnly { append("\(faults)") }
+    }
+
+    /// Whether the case probably fails for the same reason as another case that fails in the same
+    /// way.
+    ///
+    /// The case has all operations of the other one. If both end with the same type of event, the
+    /// operations that can decide a value are enough.
+    func probablyFails(like other: CaseOperations) -> Bool {
+        Self.contains(operations, other.operations)
+            || (lastEvent == other.lastEvent
+                && Self.contains(decisiveOperations, other.decisiveOperations))
+    }
+
+    /// Whether a case has all operations of another case, in the same order.
+    private static func contains(_ operations: [String], _ others: [String]) -> Bool {
+        var rest = others[...]
         for operation in operations where operation == rest.first { rest.removeFirst() }
         return rest.isEmpty
     }
@@ -75,6 +104,7 @@ struct EventLabels {
 
     static let unknownType = "an unknown type"
     static let malformedBody = "a malformed body"
+    static let endOfPeriod = "the end of a period"
 
     /// Returns the delivery of that name; nil when the contract has none.
     func delivery(_ name: String) -> Delivery? { deliveriesByName[name] }

@@ -5,24 +5,8 @@ internal import Values
 /// The cases of a run that are not green, in groups with the same symptom and the same type of
 /// event.
 struct SymptomGroups {
-    /// One case of a group.
-    private struct Member {
-        let index: Int
-        let result: CaseResult
-        let symptom: CaseSymptom
-        let operations: CaseOperations
+    private typealias Member = SymptomGroupMember
 
-        /// The sort key of the case that represents the group: a failed case before an inconclusive
-        /// one, and a short case before a long one.
-        var precedence: (Int, Int, Int) {
-            (result.outcome.isFailure ? 0 : 1, operations.count, index)
-        }
-    }
-
-    /// The largest number of event types with the same symptom that are listed as separate causes.
-    ///
-    /// If more types fail in the same way, the cause is probably not in the code for one of them.
-    private static let eventTypesMax = 3
     /// The longest value in a title, in characters.
     private static let valueLengthMax = 60
     /// The longest reason in a title, in characters.
@@ -50,66 +34,24 @@ struct SymptomGroups {
         }
     }
 
-    /// The causes, one for each group, in the order of their first cases.
+    /// The causes, one or more for each group, in the order of their first cases.
     var causes: [FailureCause] {
         groups.flatMap { symptom, members in
-            let membersByEvent = Self.membersByEvent(members, of: symptom)
-            if membersByEvent.count > Self.eventTypesMax {
-                // The most frequent event is the best example.
-                let examples = membersByEvent.map(\.members).max { $0.count < $1.count }
-                return [
-                    Self.cause(
-                        symptom,
-                        members,
-                        "\(membersByEvent.count) types",
-                        examples: examples
-                    )
-                ]
-            }
-            return membersByEvent.map { event, members in Self.cause(symptom, members, event) }
+            SymptomGroupPart.parts(of: members, with: symptom).map { Self.cause(symptom, $0) }
         }
     }
 
-    /// Divides cases with the same symptom by the event that shows it.
-    ///
-    /// If no exchange shows the symptom, the last event of the shortest contained case counts.
-    private static func membersByEvent(_ members: [Member], of symptom: FailureSymptom) -> [(
-        event: String?, members: [Member]
-    )] {
-        guard symptom.dependsOnEvent else { return [(nil, members)] }
-        let sorted = members.sorted { $0.precedence < $1.precedence }
-        var groups: [(event: String?, members: [Member])] = []
-        for member in members {
-            let event =
-                member.symptom.exchange == nil
-                ? (sorted.first { member.operations.contains($0.operations) } ?? member).operations
-                    .lastEvent : member.symptom.event
-            if let position = groups.firstIndex(where: { $0.event == event }) {
-                groups[position].members.append(member)
-            } else {
-                groups.append((event, [member]))
-            }
-        }
-        return groups
-    }
-
-    private static func cause(
-        _ symptom: FailureSymptom,
-        _ members: [Member],
-        _ event: String?,
-        examples: [Member]? = nil
-    ) -> FailureCause {
-        let representative =
-            (examples ?? members).min { $0.precedence < $1.precedence } ?? members[0]
-        let finding = representative.result.findings.first
-        let isInconclusive = members.allSatisfy { $0.result.outcome == .inconclusive }
+    private static func cause(_ symptom: FailureSymptom, _ part: SymptomGroupPart) -> FailureCause {
+        let representative = part.representative
+        let isInconclusive = part.members.allSatisfy { $0.result.outcome == .inconclusive }
         return FailureCause(
             kind: symptom.kind(isInconclusive: isInconclusive),
-            title: title(symptom, representative, event),
+            title: title(symptom, representative, part.eventText)
+                + (part.clause.map { " (\($0))" } ?? ""),
             remedy: remedy(symptom, representative),
-            caseIndices: members.map(\.index),
+            caseIndices: part.members.map(\.index),
             representativeIndex: representative.index,
-            finding: finding
+            finding: representative.result.findings.first
         )
     }
 
@@ -121,8 +63,8 @@ struct SymptomGroups {
         _ event: String?
     ) -> String {
         let finding = representative.result.findings.first
-        let after = event.map { " after \(eventText($0))" } ?? ""
-        let recipient = event.map { " to \(eventText($0))" } ?? ""
+        let after = event.map { " after \($0)" } ?? ""
+        let recipient = event.map { " to \($0)" } ?? ""
         switch symptom {
         case .backendStopped:
             return "The backend stops: "
@@ -162,12 +104,6 @@ struct SymptomGroups {
         case .unexpectedPass: return "Cases in the list of known failures pass"
         case .notRun(let note): return "Not run: \(note)"
         }
-    }
-
-    private static func eventText(_ event: String) -> String {
-        if event == EventLabels.malformedBody { return event }
-        return event.hasSuffix(" types") || event == EventLabels.unknownType
-            ? "events of \(event)" : "\(event) events"
     }
 
     private static func shortened(
@@ -217,18 +153,6 @@ extension Finding {
 }
 
 extension FailureSymptom {
-    /// Whether cases with the symptom have different causes if they deliver different types of
-    /// events.
-    fileprivate var dependsOnEvent: Bool {
-        switch self {
-        case .unexpectedStatus, .missingResponse, .userMissing, .wrongValue: true
-        case .finding(let code, _): !code.isInconclusive
-        case .backendStopped, .restartFailed, .unservedCall, .unansweredCall, .setupFailed,
-            .unexpectedPass, .notRun:
-            false
-        }
-    }
-
     fileprivate func kind(isInconclusive: Bool) -> FailureCause.Kind {
         switch self {
         case .backendStopped: .backendStopped
