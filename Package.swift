@@ -315,7 +315,7 @@ let package = Package(
         .testTarget(
             name: "CommandLineTests",
             dependencies: [
-                "AssayCLI", "TestSupport", "Values",
+                "AssayCLI", "Contracts", "Judging", "TestSupport", "Values",
             ],
             swiftSettings: strict
         ),

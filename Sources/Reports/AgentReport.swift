@@ -113,13 +113,17 @@ private struct AgentCase {
     private let result: Redacted<CaseResult>
     private let cause: FailureCause
     private let replay: Redacted<ReplayCommand>
+    private let otherCaseIDs: [String]
 
     init(
         _ report: Redacted<RunReport>,
         _ cause: FailureCause,
         _ replay: Redacted<ReplayCommand>
     ) {
-        result = report.cases[cause.representativeIndex]
+        let results = report.cases
+        result = results[cause.representativeIndex]
+        otherCaseIDs = cause.caseIndices.filter { $0 != cause.representativeIndex }
+            .map { results[$0].contract.caseID }
         (self.cause, self.replay) = (cause, replay)
     }
 
@@ -133,10 +137,12 @@ private struct AgentCase {
                 + contract.title,
             max: 260
         )
+        text += otherCases
         text += requests
-        for finding in result.findings.prefix(2) {
+        for repeated in result.distinctFindings.prefix(2) {
+            let finding = repeated.finding
             text += line("expected", finding.expected, max: 300)
-            text += line("actual", finding.actual, max: 300)
+            text += line("actual", finding.actual + repeated.countText, max: 300)
             for nearMiss in finding.nearMiss.prefix(3) {
                 text += line("closest", nearMiss, max: 160)
             }
@@ -153,6 +159,23 @@ private struct AgentCase {
             text += line("intended", intended, max: 200)
         }
         return text + replayLine
+    }
+
+    /// The largest length of the list of other cases with the same cause.
+    private static let otherCasesLengthMax = 400
+
+    /// The IDs of the other cases with the same cause, and the place of those that do not fit.
+    private var otherCases: String {
+        var shown = ""
+        for (index, caseID) in otherCaseIDs.enumerated() {
+            let next = (index == 0 ? "" : ", ") + caseID.shortened(Self.otherCasesLengthMax / 2)
+            guard shown.utf8.count + next.utf8.count <= Self.otherCasesLengthMax else {
+                let place = "'cases' of the cause in --report json=PATH"
+                return "   also \(shown) and \(otherCaseIDs.count - index) more: \(place)\n"
+            }
+            shown += next
+        }
+        return line("also", shown, max: Self.otherCasesLengthMax)
     }
 
     /// The largest length of a replay command; a longer one is useless when it is cut.

@@ -128,7 +128,8 @@ package enum GitHubReport {
                 result.note ?? "\(result.contract.title)"
             )
         }
-        let restCount = result.findings.count - 1
+        let findings = result.distinctFindings
+        let restCount = findings.count - 1
         let remedy = Diagnosis(finding, of: result.contract).remedy
         // The remedy of an inconclusive case may name a key of the profile, for example because
         // Assay could not observe a value. The annotation is then attached to the line of that key.
@@ -137,7 +138,7 @@ package enum GitHubReport {
             annotationLevel,
             place(finding.location ?? result.contract.location, repositoryFiles, about: subject)
                 + [("title", "\(finding.code.rawValue) \(result.contract.caseID)")],
-            "expected: \(finding.expected)\nactual: \(finding.actual)\n"
+            "expected: \(finding.expected)\nactual: \(finding.actual)\(findings[0].countText)\n"
                 + remedy
                 + (restCount > 0
                     ? "\nand \(restCount) more finding\(restCount == 1 ? "" : "s")" : "")

@@ -6,6 +6,8 @@ internal import Values
 /// Renders a run as JUnit XML, with a test suite for every folder of contracts and a test case for
 /// every case.
 ///
+/// The properties of a suite contain the causes of its failures.
+///
 /// The output is valid according to the schema that Jenkins publishes. GitLab and Azure read this
 /// format, too. Known failures are skipped with their reason, and unexpected passes are failures.
 /// Inconclusive cases are errors. A case that did not run is skipped if the profile declares its
@@ -24,6 +26,7 @@ package enum JUnitReport {
         let allCases: [Redacted<CaseResult>] = report.cases
         let causes = FailureCauses(report.value)
         let causesByIndex = causes.causesByCaseIndex
+        let caseIDs = allCases.map(\.contract.caseID)
         let casesByFolder = Dictionary(
             grouping: allCases.enumerated(),
             by: { folder($0.element.contract.id) }
@@ -38,6 +41,7 @@ package enum JUnitReport {
                 "  <testsuite name=\"\(escaped(folder))\" \(countAttributes(cases.map(\.element))) "
             text +=
                 "timestamp=\"\(report.began.description.dropLast())\" time=\"\(secondsText(seconds))\">\n"
+            text += properties(causes, of: cases.map(\.offset), caseIDs)
             for (index, result) in cases {
                 text += testCase(
                     result,
@@ -49,6 +53,32 @@ package enum JUnitReport {
             text += "  </testsuite>\n"
         }
         return text + "</testsuites>\n"
+    }
+
+    /// Returns the causes of a folder's cases as properties of the suite; empty without a cause.
+    ///
+    /// The schema allows properties only in a suite. The name of a property contains the number of
+    /// the cause in the run, which the texts of the failures name, too.
+    private static func properties(
+        _ causes: FailureCauses,
+        of caseIndices: [Int],
+        _ caseIDs: [String]
+    ) -> String {
+        let indices = Set(caseIndices)
+        let lines = causes.all.enumerated().flatMap { offset, cause -> [(String, String)] in
+            let ids = cause.caseIndices.filter(indices.contains).map { caseIDs[$0] }
+            guard !ids.isEmpty else { return [] }
+            let name = "assay.cause.\(offset + 1)"
+            return [
+                ("\(name).title", cause.title), ("\(name).share", causes.share(of: cause)),
+                ("\(name).remedy", cause.remedy), ("\(name).cases", ids.joined(separator: " ")),
+            ]
+        }
+        guard !lines.isEmpty else { return "" }
+        return "    <properties>\n"
+            + lines.map {
+                "      <property name=\"\($0.0)\" value=\"\(escaped($0.1))\"/>\n"
+            }.joined() + "    </properties>\n"
     }
 
     /// Returns the XML attributes with the numbers of cases.
@@ -81,9 +111,11 @@ package enum JUnitReport {
             first.map { "\($0.code.rawValue) \($0.rule): \($0.actual)" } ?? result.note ?? ""
         )
         let detail = escaped(
-            result.findings.map {
-                "\($0.code.rawValue) \($0.rule)\nexpected: \($0.expected)\nactual: \($0.actual)\n"
-                    + "remedy: \(Diagnosis($0, of: result.contract).remedy)"
+            result.distinctFindings.map { repeated in
+                let finding = repeated.finding
+                return "\(finding.code.rawValue) \(finding.rule)\(repeated.countText)\n"
+                    + "expected: \(finding.expected)\nactual: \(finding.actual)\n"
+                    + "remedy: \(Diagnosis(finding, of: result.contract).remedy)"
             }.joined(separator: "\n\n")
                 + (cause.map { "\n\n\($0)" } ?? "")
                 + (replay.map {

@@ -5,10 +5,9 @@ package import Redaction
 /// Renders the summary of a run that a CI service shows on the page of a job, such as GitHub's step
 /// summary.
 ///
-/// It contains counts, causes, clauses, finding codes, and the command that repeats the run.
+/// It contains counts, causes with all their cases, clauses, finding codes, and the command that
+/// repeats the run.
 package enum MarkdownReport {
-    private static let causeCountMax = 12
-
     /// Renders the Markdown summary of a run.
     ///
     /// - Parameters:
@@ -49,7 +48,7 @@ package enum MarkdownReport {
         text += "\(escapedText(first.remedy))\n\n"
         text += "| cause | finding | cases | clauses | first |\n"
         text += "| --- | --- | ---: | --- | --- |\n"
-        for cause in causes.all.prefix(causeCountMax) {
+        for cause in causes.all {
             let cases = cause.caseIndices.map { results[$0] }
             let clauses = Set(cases.map(\.contract.clause)).sorted().joined(separator: " ")
             let representative = results[cause.representativeIndex]
@@ -59,11 +58,19 @@ package enum MarkdownReport {
             text += "| \(escapedText(cause.title)) | \(escapedText(finding)) | \(cause.caseCount)"
             text += " | \(escapedText(clauses)) | \(code(representative.contract.caseID)) |\n"
         }
-        let restCount = causes.all.count - causeCountMax
-        if restCount > 0 {
-            text += "\n\(restCount) more cause\(restCount == 1 ? "" : "s").\n"
-        }
-        return text + "\n"
+        return text + "\n" + causes.all.map { details($0, results) }.joined()
+    }
+
+    /// Returns a folded list of the cases of a cause, with its remedy; empty for a single case,
+    /// which the table names.
+    private static func details(_ cause: FailureCause, _ results: [Redacted<CaseResult>]) -> String
+    {
+        guard cause.caseCount > 1 else { return "" }
+        let caseIDs = cause.caseIndices.map { "- \(code(results[$0].contract.caseID))\n" }
+        // After the empty line, the text is Markdown again.
+        return "<details><summary>\(cause.caseCount) cases</summary>\n\n"
+            + "**\(escapedText(cause.title))**\\\n\(escapedText(cause.remedy))\n\n"
+            + "\(caseIDs.joined())\n</details>\n\n"
     }
 
     private static func replaySection(_ command: String) -> String {

@@ -11,7 +11,8 @@ extension TerminalReport {
     /// Returns the blocks of lines for the causes of the run, the cause to fix first at the
     /// beginning.
     ///
-    /// A block shows the representative case in full and names the other cases.
+    /// A block shows the representative case in full and names the other cases; without `--verbose`
+    /// at most twelve of them.
     ///
     /// - Parameters:
     ///   - report: The report of the run.
@@ -94,12 +95,13 @@ extension TerminalReport {
 
     /// Returns the line that lists the IDs of the other cases with the same cause.
     private func sameCauseLine(_ caseIDs: [String]) -> String {
-        let shown = caseIDs.prefix(Self.namedCaseMax).joined(separator: ", ")
-        let more = caseIDs.count - Self.namedCaseMax
+        let shown = caseIDs.prefix(isVerbose ? .max : Self.namedCaseMax)
+        let more = caseIDs.count - shown.count
         return lines(
             "also",
             "\(caseIDs.count) more case\(caseIDs.count == 1 ? "" : "s") with the same cause: "
-                + "\(shown)" + (more > 0 ? " and \(more) more" : ""),
+                + shown.joined(separator: ", ")
+                + (more > 0 ? " and \(more) more; --verbose names all" : ""),
             Self.indentation
         )
     }
@@ -114,16 +116,20 @@ extension TerminalReport {
         var text =
             "         \(style.bold("\(count) cause\(count == 1 ? "" : "s")"))"
             + "; fix this first: \(causes.share(of: first))\n"
-        for (index, cause) in causes.all.prefix(Self.summaryCauseMax).enumerated() {
+        let shown = causes.all.prefix(isVerbose ? .max : Self.summaryCauseMax)
+        for (index, cause) in shown.enumerated() {
             let caseID = results[cause.representativeIndex].contract.caseID
             let cases = "\(cause.caseCount) case\(cause.caseCount == 1 ? "" : "s")"
             text += lines("       \(index + 1).", "\(cause.title)", Self.indentation)
             text += lines("", "\(cases), such as \(caseID)", Self.indentation)
-            if index == 0 { text += lines("", "remedy: \(cause.remedy)", Self.indentation) }
+            if index == 0 || cause.kind == .inconclusive {
+                text += lines("", "remedy: \(cause.remedy)", Self.indentation)
+            }
         }
-        let restCount = count - Self.summaryCauseMax
+        let restCount = count - shown.count
         if restCount > 0 {
-            text += lines("", "and \(restCount) more cause\(restCount == 1 ? "" : "s")", 9)
+            let plural = restCount == 1 ? "" : "s"
+            text += lines("", "and \(restCount) more cause\(plural), named above", 9)
         }
         return text
     }

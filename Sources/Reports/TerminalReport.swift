@@ -12,16 +12,25 @@ package struct TerminalReport: Sendable {
     /// The workflow commands to print around the backend's output; nil when the output does not go
     /// to the log of GitHub Actions.
     private let stop: StopCommandsPair?
+    /// Whether the report names every case, finding and path, and shortens no list of them.
+    let isVerbose: Bool
 
     package init(
         style: TerminalStyle,
         replay: Redacted<ReplayCommand>,
-        stop: StopCommandsPair? = nil
+        stop: StopCommandsPair? = nil,
+        isVerbose: Bool = false
     ) {
         self.style = style
         self.replay = replay
         self.stop = stop
+        self.isVerbose = isVerbose
     }
+
+    /// The number of findings of a case in a short report.
+    private static let findingMax = 4
+    /// The number of paths that were not compared in a short report.
+    private static let volatilePathMax = 8
 
     /// The minimum width of the case ID in a one-line case, in characters, even if the clause is
     /// long.
@@ -91,15 +100,22 @@ package struct TerminalReport: Sendable {
         guard let first = result.findings.first else {
             return headline(label, result, "") + lines("reason", result.note ?? "", 12)
         }
-        var text = headline(label, result, "\(first.code.rawValue) \(first.rule)")
-        for finding in result.findings.prefix(4) {
+        let findings = result.distinctFindings
+        let shown = findings.prefix(isVerbose ? .max : Self.findingMax)
+        var text = headline(
+            label,
+            result,
+            "\(first.code.rawValue) \(first.rule)\(findings.count == 1 ? findings[0].countText : "")"
+        )
+        for repeated in shown {
+            let finding = repeated.finding
             if let location = finding.location {
                 text += "  \(style.dim("\(location.path.printable):\(location.line)"))\n"
                 text += location.excerpt.exactLines
                     .map { "  " + $0.printable.prefix(style.width - 2) + "\n" }.joined()
             }
-            if result.findings.count > 1 {
-                text += "  \(finding.code.rawValue) \(finding.rule)\n"
+            if findings.count > 1 {
+                text += "  \(finding.code.rawValue) \(finding.rule)\(repeated.countText)\n"
             }
             text += lines("expected", finding.expected, 12)
             text += lines("actual", finding.actual, 12)
@@ -108,9 +124,10 @@ package struct TerminalReport: Sendable {
                 text += label + line.printable.prefix(style.width - 12) + "\n"
             }
         }
-        if result.findings.count > 4 {
-            let plural = result.findings.count == 5 ? "" : "s"
-            text += "  … and \(result.findings.count - 4) more finding\(plural)\n"
+        let restCount = findings.count - shown.count
+        if restCount > 0 {
+            let plural = restCount == 1 ? "" : "s"
+            text += "  … and \(restCount) more finding\(plural); --verbose shows all\n"
         }
         if let note = result.note, note != first.actual { text += lines("note", note, 12) }
         text += Timeline(result).lines(width: style.width)
@@ -182,8 +199,7 @@ package struct TerminalReport: Sendable {
     package func summary(_ report: Redacted<RunReport>) -> String {
         if !report.skipReasons.isEmpty { return stop(report) }
         let seconds = Int((report.seconds * 100).rounded())
-        // Such a result has no contract file, so no list of selected cases contains it.
-        let checkCount = report.cases.count { $0.contract.id.hasPrefix("run/") }
+        let checkCount = report.cases.count(where: \.isAboutWholeRun)
         return "\(style.bold("summary"))  \(report.cases.count) case"
             + "\(report.cases.count == 1 ? "" : "s") in "
             + "\(seconds / 100).\(seconds % 100 < 10 ? "0" : "")\(seconds % 100) s"
@@ -267,8 +283,10 @@ package struct TerminalReport: Sendable {
     private func volatilePaths(_ report: Redacted<RunReport>) -> String {
         let volatilePaths = Set(report.cases.flatMap(\.volatilePaths)).sorted()
         guard !volatilePaths.isEmpty else { return "" }
-        let list = volatilePaths.prefix(8).joined(separator: ", ")
-        let more = volatilePaths.count > 8 ? ", …" : ""
+        let shown = volatilePaths.prefix(isVerbose ? .max : Self.volatilePathMax)
+        let list = shown.joined(separator: ", ")
+        let restCount = volatilePaths.count - shown.count
+        let more = restCount == 0 ? "" : " and \(restCount) more; --verbose names all"
         return indented(
             "not compared, because the values vary between identical runs: \(list)\(more)",
             9

@@ -363,6 +363,87 @@ struct FailureCauseTests {
         #expect(causes.all.map(\.kind) == [.unmetRequirement])
     }
 
+    @Test func `an event that the preflight saw refused leads, with the cases of its type`() {
+        let unknown = [Self.event(.unknown("FUTURE_X"))]
+        let refused = Self.delivery(400)
+        let renewal = [Self.event(.documented(.renewal))]
+        let cases =
+            (0..<5).map { Self.result("\($0)", renewal, Self.missingPush) }
+            + [Self.result("case", unknown, Self.status, timeline: [refused])]
+        let check = Self.result("run/check", unknown, Self.status, timeline: [refused])
+        #expect(Self.causes(cases).all.map(\.kind) == [.unmetRequirement, .unexpectedStatus])
+        let causes = Self.causes(cases + [check])
+        #expect(causes.all.map(\.kind) == [.eventRefused, .unmetRequirement])
+        #expect(causes.all[0].caseIndices == [5, 6])
+    }
+
+    @Test func `a check of the whole run that accepts a request is not a refusal`() {
+        let causes = Self.causes([
+            Self.result("run/check", [Self.purchase], Self.status, timeline: [Self.delivery(200)])
+        ])
+        #expect(causes.all.map(\.kind) == [.unexpectedStatus])
+    }
+
+    // MARK: Texts
+
+    @Test func `a case without a verdict names the value that was not observed`() {
+        let unobservable = Finding(
+            .unobservable,
+            expected: "exactly 1 push to ada",
+            actual: "the backend sent no push after a plain purchase either"
+        )
+        let setup = Finding(.setupFailed, expected: "user 'ada' is created", actual: "404")
+        let causes = Self.causes([
+            Self.result("settle", [Self.purchase], Self.unsettled, .inconclusive),
+            Self.result("unobservable", [Self.purchase], unobservable, .inconclusive),
+            Self.result("setup", [Self.purchase], setup, .inconclusive),
+        ])
+        #expect(
+            Set(causes.all.map(\.title)) == [
+                "No verdict, because the settle timeout ended first: expected access of ada is true, "
+                    + "observed false; a later purchase had no effect either",
+                "No verdict (unobservable): expected exactly 1 push to ada, observed the backend sent "
+                    + "no push after a plain purchase either",
+                "No verdict, because the preparation failed: expected user 'ada' is created, "
+                    + "observed 404",
+            ]
+        )
+    }
+
+    @Test("a remedy without a verdict has something to type", arguments: FindingCode.allCases)
+    func inconclusiveRemedy(code: FindingCode) {
+        guard code.isInconclusive else { return }
+        let remedy = code.facts.remedy
+        #expect(remedy.contains("'") || remedy.contains("--"), "\(code): \(remedy)")
+    }
+
+    @Test(
+        "the remedy of an accepted caller is the one of the clause",
+        arguments: ["F-10", "S-26", "S-25"]
+    )
+    func acceptedCaller(clause: String) throws {
+        let accepted = Finding(
+            .unauthenticatedAccepted,
+            expected: "401 or 403 for 'call'",
+            actual: "200",
+            evidence: [1]
+        )
+        let call = Self.exchange(
+            .app,
+            .backend,
+            .appCall("call"),
+            "GET /me",
+            .answered(HTTPMessage.Response(200))
+        )
+        let causes = Self.causes([
+            Self.result("a", [], accepted, clause: clause, timeline: [call])
+        ])
+        #expect(causes.all.map(\.kind) == [.unexpectedStatus])
+        #expect(causes.all.map(\.remedy) == [Clause.named(clause)?.correctDesign])
+    }
+
+    // MARK: Leading causes
+
     @Test func `a crash and a failed start lead everything`() {
         let exit = Finding(.backendExited, expected: "it runs", actual: "exit code 1")
         let start = Judge.finding(for: .restartFailed("exit code 2"), in: "the case")

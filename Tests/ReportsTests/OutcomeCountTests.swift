@@ -129,6 +129,97 @@ struct OutcomeCountTests {
         }
     }
 
+    /// Cases that fail in the same way.
+    private static func equalFailures(_ count: Int) -> [CaseResult] {
+        (0..<count).map { number in
+            ReportFixtures.result(.failed, "a/case-\(number)-end") {
+                $0.findings = [Finding(.noResponse, expected: "one", actual: "two")]
+            }
+        }
+    }
+
+    @Test("reports with room name each case of a cause", arguments: [2, 13, 14, 60, 300])
+    func allCases(count: Int) throws {
+        let report = ReportFixtures.report(Self.equalFailures(count)).redacted()
+        func terminal(isVerbose: Bool) -> String {
+            TerminalReport(
+                style: TerminalStyle(isColored: false),
+                replay: Self.replay,
+                isVerbose: isVerbose
+            ).blocks(report, fullCaseMax: isVerbose ? .max : 1).joined()
+        }
+        let texts = [
+            terminal(isVerbose: true), HTMLReport.render(report), JSONReport.render(report),
+            MarkdownReport.render(report, replay: Self.replay), JUnitReport.render(report),
+        ]
+        for number in 0..<count {
+            #expect(texts.allSatisfy { $0.contains("case-\(number)-end") }, "\(number)")
+        }
+        let short = terminal(isVerbose: false)
+        #expect(short.contains("; --verbose names all") == (count > 13))
+        let agent = AgentReport.render(report, replay: Self.replay)
+        let named = (0..<count).count { agent.contains("case-\($0)-end") }
+        #expect(
+            agent.contains("and \(count - named) more: 'cases' of the cause") == (named < count)
+        )
+        #expect(agent.utf8.count <= AgentReport.lengthMax)
+    }
+
+    @Test func `equal findings of a case are one with their number`() throws {
+        let finding = Finding(.wrongEffectCount, expected: "exactly 1 push", actual: "0")
+        let other = Finding(.wrongEffectCount, expected: "exactly 1 push", actual: "2")
+        func report(_ findings: [Finding]) -> Redacted<RunReport> {
+            ReportFixtures.report([
+                ReportFixtures.result(.failed) { $0.findings = findings }
+            ]).redacted()
+        }
+        func texts(_ report: Redacted<RunReport>) -> [String] {
+            [
+                TerminalReport(style: TerminalStyle(isColored: false), replay: Self.replay)
+                    .blocks(report).joined(),
+                HTMLReport.render(report), AgentReport.render(report, replay: Self.replay),
+                JUnitReport.render(report), GitHubReport.render(report),
+            ]
+        }
+        let repeated = report(Array(repeating: finding, count: 10) + [other])
+        #expect(texts(repeated).allSatisfy { $0.contains("×10") && !$0.contains("×11") })
+        let single = report([finding, other])
+        #expect(texts(single).allSatisfy { !$0.contains("×") })
+        let terminal = texts(repeated)[0]
+        #expect(terminal.ranges(of: "exactly 1 push").count == 2)
+        #expect(!terminal.contains("more finding"))
+        let json = try JSONValue(parsing: JSONReport.render(repeated))
+        #expect(json["cases"]?.array?.first?["findings"]?.array?.count == 11)
+    }
+
+    @Test func `cases that did not run have no part in the share of a cause`() {
+        let left = (0..<7).map { number in
+            ReportFixtures.result(.notRun, "b/left-\(number)") { $0.note = "interrupted" }
+        }
+        let causes = FailureCauses(ReportFixtures.report(Self.equalFailures(3) + left))
+        #expect(
+            causes.all.map(causes.share(of:)) == ["3 of 3 cases", "7 cases not run"]
+        )
+    }
+
+    @Test func `JUnit has each cause as properties of the suites with its cases`() {
+        var cases = Self.equalFailures(3)
+        cases[2].contract.id = "b/case"
+        let report = ReportFixtures.report(cases).redacted()
+        let cause = FailureCauses(report.value).all[0]
+        let junit = JUnitReport.render(report)
+        func property(_ name: String, _ value: String) -> String {
+            "<property name=\"assay.cause.1.\(name)\" value=\"\(value)\"/>"
+        }
+        #expect(junit.ranges(of: property("title", cause.title)).count == 2)
+        #expect(junit.ranges(of: property("share", "3 of 3 cases")).count == 2)
+        #expect(junit.contains(property("cases", "a/case-0-end a/case-1-end")))
+        #expect(junit.contains(property("cases", "b/case")))
+        #expect(junit.contains("name=\"assay.cause.1.remedy\""))
+        let green = ReportFixtures.report([ReportFixtures.result(.passed)]).redacted()
+        #expect(!JUnitReport.render(green).contains("<properties>"))
+    }
+
     /// The numbers with their words in a list such as `3 passed · 1 failed`.
     private static func items(_ line: Substring) -> [String] {
         line.split { "·,;\n".contains($0) }

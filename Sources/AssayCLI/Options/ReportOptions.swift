@@ -97,7 +97,8 @@ struct ReportFiles {
         let terminal = TerminalReport(
             style: Terminal.style(),
             replay: replay,
-            stop: Terminal.stopCommandsPair
+            stop: Terminal.stopCommandsPair,
+            isVerbose: isVerbose
         )
         for block in terminal.blocks(report, fullCaseMax: isVerbose ? .max : Self.fullCaseMax) {
             Terminal.output(block)

@@ -44,10 +44,13 @@ final class RunProgress: Sendable {
             let progressLine = state.withLock { state -> String in
                 state.runningCaseIDs.removeAll { $0 == result.contract.caseID }
                 if result.outcome.isFailure { state.failed += 1 }
-                let oldestRunningCase = state.runningCaseIDs.first.map { "  \($0)" } ?? ""
-                let failedCountText = state.failed == 0 ? "" : "  \(state.failed) failed"
-                state.progressLine =
-                    "\(label)\(finishedCount)/\(totalCount)\(failedCountText)\(oldestRunningCase)"
+                let text = ProgressLine.text(
+                    finishedCount: finishedCount,
+                    totalCount: totalCount,
+                    failedCount: state.failed,
+                    runningCaseID: state.runningCaseIDs.first
+                )
+                state.progressLine = label + text
                 return state.progressLine
             }
             guard isTerminalInteractive else { return }
@@ -82,12 +85,32 @@ final class RunProgress: Sendable {
     }
 }
 
-/// A progress line of a run without a terminal, such as `assay: 12/608  1 failed  billing/refund`.
+/// A progress line of a run without a terminal, such as
+/// `assay: 12/608  1 failed  running: billing/refund`.
 struct ProgressLine {
     let finishedCount: Int64
     let totalCount: Int64
     /// The line without the name of the program.
     let text: String
+
+    /// Returns the text of a line without the name of the program.
+    ///
+    /// - Parameters:
+    ///   - finishedCount: The number of finished cases.
+    ///   - totalCount: The number of cases of the run so far, with those at crash points.
+    ///   - failedCount: The number of failed cases.
+    ///   - runningCaseID: The ID of the case that has been running for the longest time; nil if no
+    ///     case is running.
+    /// - Returns: The numbers, separated by two spaces from the running case.
+    static func text(
+        finishedCount: Int,
+        totalCount: Int,
+        failedCount: Int,
+        runningCaseID: String?
+    ) -> String {
+        "\(finishedCount)/\(totalCount)" + (failedCount == 0 ? "" : "  \(failedCount) failed")
+            + (runningCaseID.map { "  running: \($0)" } ?? "")
+    }
 
     /// Reads a line of standard error; nil for a line that is not progress.
     init?(parsing line: String) {

@@ -96,6 +96,7 @@ struct SuiteRun: Sendable {
         let sessions = [session] + additionalSessions.withLock { $0 }
         var notes = notes(about: sessions, options.nonce)
         notes += notedEvents.withLock { $0.instanceNote }
+        notes += Self.crashPointNote(cases, selectedCount: contracts.count)
         let backendSeconds = Self.backendSeconds(sessions)
         await Self.close(sessions.dropFirst())
         if workBeforeClosing == nil { await session.close() }
@@ -221,6 +222,20 @@ struct SuiteRun: Sendable {
         guard !responseWaitTimes.contains(nil) else { return nil }
         let totalResponseWaitTime = responseWaitTimes.compactMap(\.self).reduce(.zero, +)
         return Double(totalResponseWaitTime.milliseconds) / 1000
+    }
+
+    /// Returns a note with the reason why a run has more cases than it selected; empty if it has
+    /// not.
+    ///
+    /// The calls of the backend decide the number of crash points, so it is not known before the
+    /// run.
+    static func crashPointNote(_ cases: [CaseResult], selectedCount: Int) -> [String] {
+        let caseCount = cases.count { !$0.isAboutWholeRun }
+        guard caseCount > selectedCount else { return [] }
+        return [
+            "\(selectedCount) case\(selectedCount == 1 ? "" : "s") selected, and "
+                + "\(caseCount - selectedCount) more at the calls of the backend (crash points)"
+        ]
     }
 
     /// Returns the report of this run before its first case.

@@ -10,6 +10,8 @@ package struct FailureCause: Hashable, Sendable {
         case backendStopped = "backend-stopped"
         /// The backend does not start again after it was stopped or killed.
         case restartFailed = "restart-failed"
+        /// The backend refuses an event that each sender delivers, whatever its customers do.
+        case eventRefused = "event-refused"
         /// The backend calls a route that a fake does not have.
         case unservedCall = "unserved-call"
         /// A call of the backend to a fake gets no response.
@@ -35,18 +37,19 @@ package struct FailureCause: Hashable, Sendable {
 
         /// The position of the kind in the list of causes, lowest first.
         ///
-        /// A backend that does not run, or that reaches no fake, explains other failures, so these
-        /// kinds lead even if they concern few cases.
+        /// A backend that does not run, that refuses unknown events, or that reaches no fake explains
+        /// other failures, so these kinds lead even if they concern few cases.
         var position: Int {
             switch self {
             case .backendStopped, .restartFailed: 0
-            case .unservedCall, .unansweredCall: 1
+            case .eventRefused: 1
+            case .unservedCall, .unansweredCall: 2
             case .setupFailed, .unexpectedStatus, .missingResponse, .userMissing, .wrongValue,
                 .unmetRequirement:
-                2
-            case .unexpectedPass: 3
-            case .inconclusive: 4
-            case .notRun: 5
+                3
+            case .unexpectedPass: 4
+            case .inconclusive: 5
+            case .notRun: 6
             }
         }
     }
@@ -79,7 +82,7 @@ package struct FailureCause: Hashable, Sendable {
 package struct FailureCauses: Hashable, Sendable {
     /// The causes, in the order in which to fix them.
     ///
-    /// A stopped backend and calls that reach no route of a fake lead. Failures follow, then
+    /// A stopped backend, refused events and calls that reach no route of a fake lead. Failures follow, then
     /// inconclusive cases and cases that did not run. Among these, the cause with more cases comes
     /// first.
     package let all: [FailureCause]
@@ -103,8 +106,14 @@ package struct FailureCauses: Hashable, Sendable {
     }
 
     /// Returns the share of a cause in words, such as `103 of 235 cases`.
+    ///
+    /// The share is of the cases that ran and are not green. A cause of cases that did not run has
+    /// only a number, such as `12 cases not run`.
     package func share(of cause: FailureCause) -> String {
-        "\(cause.caseCount) of \(caseCount) case\(caseCount == 1 ? "" : "s")"
+        func words(_ count: Int) -> String { "\(count) case\(count == 1 ? "" : "s")" }
+        if cause.kind == .notRun { return "\(words(cause.caseCount)) not run" }
+        let ranCount = all.reduce(0) { $0 + ($1.kind == .notRun ? 0 : $1.caseCount) }
+        return "\(cause.caseCount) of \(words(ranCount))"
     }
 
     /// Returns a sentence with the position, the share and the title of a cause, such as `cause 1 of

@@ -45,7 +45,8 @@ struct SymptomGroups {
         let representative = part.representative
         let isInconclusive = part.members.allSatisfy { $0.result.outcome == .inconclusive }
         return FailureCause(
-            kind: symptom.kind(isInconclusive: isInconclusive),
+            kind: symptom.isRefusal && part.members.contains { $0.result.isAboutWholeRun }
+                ? .eventRefused : symptom.kind(isInconclusive: isInconclusive),
             title: title(symptom, representative, part.eventText)
                 + (part.clause.map { " (\($0))" } ?? ""),
             remedy: remedy(symptom, representative),
@@ -75,7 +76,10 @@ struct SymptomGroups {
         case .unservedCall(let call): return call.problem
         case .unansweredCall(let call):
             return "The backend's call \(call.line) gets no response from the fake \(call.receiver)"
-        case .setupFailed: return shortened(finding?.actual ?? "", lengthMax: reasonLengthMax)
+        case .setupFailed:
+            return "No verdict, because the preparation failed: "
+                + "expected \(shortened(finding?.expected ?? "")), observed "
+                + shortened(finding?.actual ?? "", lengthMax: reasonLengthMax)
         case .unexpectedStatus(let call, let status, _):
             let response = representative.symptom.exchange?.response
             let body = response.map { shortened(excerpt($0)) } ?? ""
@@ -92,10 +96,11 @@ struct SymptomGroups {
             }
             return "\(path) is \(shortened(difference.actual)) instead of "
                 + "\(shortened(difference.expected))\(after)"
-        case .finding(let code, _) where code == .settleTimeoutExpired:
-            return String(code.facts.meaning.dropLast())
         case .finding(let code, _) where code.isInconclusive:
-            return "\(code.rule): "
+            let reason =
+                code == .settleTimeoutExpired
+                ? ", because the settle timeout ended first" : " (\(code.rule))"
+            return "No verdict\(reason): expected \(shortened(finding?.expected ?? "")), observed "
                 + shortened(finding?.actual ?? "", lengthMax: reasonLengthMax)
         case .finding:
             return
@@ -139,8 +144,9 @@ struct SymptomGroups {
                 + "event is stored."
         case .unexpectedStatus where finding.code != .responseStatus,
             .missingResponse where finding.code != .noResponse:
-            return
-                (finding.isAboutResponse ? finding.remedy : FindingCode.responseStatus.facts.remedy)
+            return finding.isAboutResponse
+                ? Diagnosis(finding, of: representative.result.contract).remedy
+                : FindingCode.responseStatus.facts.remedy
         default: return Diagnosis(finding, of: representative.result.contract).remedy
         }
     }
@@ -153,6 +159,15 @@ extension Finding {
 }
 
 extension FailureSymptom {
+    /// Whether the backend does not accept a request.
+    fileprivate var isRefusal: Bool {
+        switch self {
+        case .unexpectedStatus(_, let status, _): !(200..<300).contains(status)
+        case .missingResponse: true
+        default: false
+        }
+    }
+
     fileprivate func kind(isInconclusive: Bool) -> FailureCause.Kind {
         switch self {
         case .backendStopped: .backendStopped

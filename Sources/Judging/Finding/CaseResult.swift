@@ -58,6 +58,8 @@ package struct CaseResult: Hashable, Sendable {
     /// The IDs of the cases that reproduce the result when they are run again; nil when this case
     /// alone reproduces it.
     package var replayedCaseIDs: [String]?
+    /// Whether the result is about the whole run, so that no list of selected cases contains it.
+    package var isAboutWholeRun: Bool { contract.id.hasPrefix("run/") }
     /// A contract with the smallest event that made a search fail, ready to be saved; nil when no
     /// event failed.
     @IndirectlyStored package var found: Contract? = nil

@@ -520,7 +520,7 @@ extension FindingCode {
                 "backend-gone",
                 "The backend stopped accepting connections.",
                 "The backend crashed or was stopped.",
-                "Read the backend's log, start the backend, and run Assay again."
+                "Read the backend's log, start the backend, and run 'assay verify' again."
             )
         case .baselineFailed:
             FindingFacts(
@@ -528,7 +528,7 @@ extension FindingCode {
                 "The baseline run (the same case without faults) already failed, so there is "
                     + "nothing to compare with.",
                 "The backend does not handle a plain delivery; other cases show the reason.",
-                "Fix the simplest failing case first."
+                "Fix the causes of the failed cases first, then run 'assay verify' again."
             )
         case .setupFailed:
             FindingFacts(
@@ -536,7 +536,7 @@ extension FindingCode {
                 "The preparation of the case ('given') failed.",
                 "A user could not be created, or a probe (a read-only request for a user's state) "
                     + "did not respond.",
-                "Check 'users', 'endpoints' and 'probes' in assay.yaml."
+                "Run 'assay doctor', which checks 'users', 'endpoints' and 'probes' of assay.yaml."
             )
         case .faultNotApplied:
             FindingFacts(
@@ -565,7 +565,7 @@ extension FindingCode {
                 "The backend's pause between two attempts is longer than 'settle-timeout' in the "
                     + "profile, or a later test purchase had not taken effect either.",
                 "Set 'settle-timeout' in assay.yaml to more than the backend's longest pause "
-                    + "between two attempts."
+                    + "between two attempts, for example 'settle-timeout: 60s'."
             )
         case .mappedPathAbsent:
             FindingFacts(

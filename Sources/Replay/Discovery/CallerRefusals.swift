@@ -123,30 +123,48 @@ struct CallerRefusals {
         }
     }
 
-    /// Finds the probes whose every response refuses the caller, or whose route does not exist.
+    /// Finds the probes that no case could read: each response refuses the caller, the route does
+    /// not exist, or the command fails.
     ///
     /// A probe that returns 404 may not know the user yet, so that status is not a refusal.
     ///
     /// - Parameter exchanges: Exchanges in which the probes were read before and after a purchase.
     /// - Returns: A message for each of these probes, sorted by their names.
-    static func probeRefusals(_ exchanges: [Exchange]) -> [String] {
-        var responses: [String: [HTTPMessage.Response]] = [:]
-        var requests: [String: HTTPMessage.Request] = [:]
-        for exchange in exchanges {
-            guard case .probe(let name, _) = exchange.purpose, let response = exchange.response
-            else { continue }
-            responses[name, default: []].append(response)
-            requests[name] = exchange.request
+    static func probeProblems(_ exchanges: [Exchange]) -> [String] {
+        let reads = Dictionary(
+            grouping: exchanges.compactMap { exchange -> (String, Exchange)? in
+                if case .probe(let name, _) = exchange.purpose { (name, exchange) } else { nil }
+            },
+            by: \.0
+        )
+        return reads.sorted { $0.key < $1.key }.compactMap { name, reads in
+            let exchanges = reads.map(\.1)
+            return refusal(of: name, exchanges) ?? failure(of: name, exchanges)
         }
+    }
+
+    private static func refusal(of probe: String, _ exchanges: [Exchange]) -> String? {
         let refusedStatuses = RouteStatuses.refused.union(RouteStatuses.unserved).subtracting([404])
-        return responses.sorted { $0.key < $1.key }.compactMap { name, responses in
-            guard let request = requests[name], let last = responses.last,
-                responses.allSatisfy({ refusedStatuses.contains($0.status) })
-            else { return nil }
-            return
-                "the probe '\(name)', \(request.method) \(request.target), returns "
-                + "\(last.bodyExcerpt) before and after a purchase; correct its path or its "
-                + "'headers' under 'probes' in assay.yaml"
-        }
+        let answered = exchanges.filter { $0.response != nil }
+        guard let last = answered.last, let response = last.response,
+            answered.allSatisfy({ refusedStatuses.contains($0.response?.status ?? 0) })
+        else { return nil }
+        return
+            "the probe '\(probe)', \(last.request.method) \(last.request.target), returns "
+            + "\(response.bodyExcerpt) before and after a purchase; correct its path or its "
+            + "'headers' under 'probes' in assay.yaml"
+    }
+
+    private static func failure(of probe: String, _ exchanges: [Exchange]) -> String? {
+        guard let last = exchanges.last, case .failed(_, let reason) = last.outcome,
+            exchanges.allSatisfy({ $0.response == nil })
+        else { return nil }
+        let isCommand = last.request.method == Exchange.commandMethod
+        return isCommand
+            ? "the command of the probe '\(probe)' fails before and after a purchase: "
+                + "\(last.request.target): \(reason); correct 'command' under 'probes: \(probe)' in "
+                + "assay.yaml, and type it in a shell to see its whole output"
+            : "the probe '\(probe)', \(last.request.method) \(last.request.target), gets no response "
+                + "before and after a purchase: \(reason); correct it under 'probes' in assay.yaml"
     }
 }

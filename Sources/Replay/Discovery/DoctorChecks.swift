@@ -88,7 +88,7 @@ package struct DoctorChecks: Sendable {
                 "Add a read-only route or a command under 'probes', and map its output with "
                     + "'read'."
             )
-        } else {
+        } else if !checkResults.contains(where: { $0.topic == "probes" && $0.state == .bad }) {
             add(
                 mappedFields.isEmpty ? .doubtful : .good,
                 "probes",
@@ -220,8 +220,8 @@ package struct DoctorChecks: Sendable {
         for problem in Preflight.unservedCalls(exchanges, executor.fakes.providers) {
             add(.bad, "calls", problem)
         }
-        for probeRefusal in CallerRefusals.probeRefusals(exchanges) {
-            add(.bad, "probes", probeRefusal)
+        for probeProblem in CallerRefusals.probeProblems(exchanges) {
+            add(.bad, "probes", probeProblem)
         }
     }
 

@@ -48,6 +48,7 @@ package struct BackendTarget: SuiteTarget {
         let calibration = Calibration(executor: executor, nonce: options.nonce)
         var observability = Calibration.nothingObservable
         var skipReasons: [String] = []
+        var eventRefusals: [EventRefusal] = []
         if plans.contains(where: { $0.subject.observesFinalState }) {
             observability = await calibration.observability()
             report(.calibrated(observability))
@@ -61,7 +62,11 @@ package struct BackendTarget: SuiteTarget {
                     needsVisiblePurchase: !options.hasSelectedCases
                 )
                 skipReasons = await preflight.skipReasons()
-                let warnings = skipReasons.isEmpty ? await preflight.warnings() : []
+                eventRefusals = skipReasons.isEmpty ? await preflight.eventRefusals() : []
+                // A run with a case of the clause reports the refusal as a failure instead.
+                let clauses = Set(plans.map(\.contract.clause))
+                let warnings = eventRefusals.map { ($0.invariant.contract.clause, $0.warning) }
+                    .filter { !clauses.contains($0.0) }.map(\.1)
                 if !warnings.isEmpty { report(.warned(warnings)) }
             }
         }
@@ -74,6 +79,7 @@ package struct BackendTarget: SuiteTarget {
             ),
             calibration: calibration,
             skipReasons: skipReasons,
+            eventRefusals: eventRefusals,
             clockProof: ClockProof(
                 executor: executor,
                 name: options.nonce + "-t",
@@ -129,6 +135,8 @@ struct CalibratedTarget: OpenTarget {
     let caseRunner: CaseRunner
     let calibration: Calibration
     let skipReasons: [String]
+    /// The events of the preflight that the backend refused.
+    let eventRefusals: [EventRefusal]
     let clockProof: ClockProof
 
     private var executor: RunExecutor { caseRunner.executor }
@@ -201,5 +209,13 @@ struct CalibratedTarget: OpenTarget {
             // One instance is enough, because all instances are started in the same way.
             + (caseRunner.options.checksBackendFirst
                 ? UnprotectedWebhook(executor: executor).failures(alongside: results) : [])
+            + refusedEventFailures(alongside: results)
+    }
+
+    /// Returns one failed case for each refused event of the preflight whose clause the run covers.
+    private func refusedEventFailures(alongside results: [CaseResult]) -> [CaseResult] {
+        let clauses = Set(results.map(\.contract.clause))
+        return eventRefusals.filter { clauses.contains($0.invariant.contract.clause) }
+            .map { $0.failure(at: executor.base) }
     }
 }

@@ -12,6 +12,8 @@ package enum RunInvariant: String, CaseIterable, Sendable {
     case webhookTakesBursts = "run/takes-bursts"
     case backendProcessesEvents = "run/processes-events"
     case webhookIsProtected = "run/checks-senders"
+    case unknownTypesAreAcknowledged = "run/acknowledges-unknown-types"
+    case testEventsAreAcknowledged = "run/acknowledges-test-events"
 
     private var title: String {
         switch self {
@@ -21,6 +23,8 @@ package enum RunInvariant: String, CaseIterable, Sendable {
             "The webhook takes events at the rate at which a provider sends them"
         case .backendProcessesEvents: "Every accepted purchase takes effect"
         case .webhookIsProtected: "The webhook refuses events that prove nothing about their sender"
+        case .unknownTypesAreAcknowledged: "The webhook answers 200 to an event of an unknown type"
+        case .testEventsAreAcknowledged: "The webhook answers 200 to a test event of the dashboard"
         }
     }
 
@@ -31,6 +35,8 @@ package enum RunInvariant: String, CaseIterable, Sendable {
         case .webhookTakesBursts: "S-07"
         case .backendProcessesEvents: "S-07"
         case .webhookIsProtected: "S-01"
+        case .unknownTypesAreAcknowledged: "S-08"
+        case .testEventsAreAcknowledged: "S-18"
         }
     }
 

@@ -106,12 +106,13 @@ struct HTMLCaseList {
         var text = "<details class=case id=case-\(number) data-status=\(result.outcome.rawValue)"
         text += " data-attention\(cause)\(isOpen ? " open" : "")>"
         text += "<summary>\(headline(result))</summary>\n"
-        let findings = result.findings.prefix(Self.findingMax)
-        for (position, finding) in findings.enumerated() {
-            let next = findings.dropFirst(position + 1).first
-            text += self.finding(finding, of: result.contract, before: next)
+        let findings = result.distinctFindings
+        let shown = findings.prefix(Self.findingMax)
+        for (position, finding) in shown.enumerated() {
+            let next = shown.dropFirst(position + 1).first
+            text += self.finding(finding, of: result.contract, before: next?.finding)
         }
-        let restCount = result.findings.count - Self.findingMax
+        let restCount = findings.count - shown.count
         if restCount > 0 {
             text += "<p class=sub>and \(restCount) more finding\(restCount == 1 ? "" : "s")</p>\n"
         }
@@ -140,11 +141,13 @@ struct HTMLCaseList {
 
     /// Returns the HTML of a finding, without its diagnosis when the next finding has the same one.
     private func finding(
-        _ finding: Finding,
+        _ repeated: RepeatedFinding,
         of contract: Contract,
         before next: Finding?
     ) -> String {
+        let finding = repeated.finding
         var text = "<dl><dt>\(finding.code.rawValue)<dd>\(escaped(finding.rule))"
+        text += repeated.countText
         if let location = finding.location {
             text += " <span class=sub>\(escaped(location.path)):\(location.line)</span>"
         }

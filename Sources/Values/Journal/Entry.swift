@@ -132,6 +132,9 @@ extension Exchange {
         )
     }
 
+    /// The method of the request that represents a command of the profile.
+    package static let commandMethod = "RUN"
+
     /// Makes the journal entry for a probe that runs a command of the profile, before the command
     /// runs.
     package static func observation(
@@ -147,7 +150,7 @@ extension Exchange {
             namespace: namespace,
             purpose: .probe(name: name, user: user),
             at: now,
-            request: HTTPMessage.Request("RUN", arguments.joined(separator: " "))
+            request: HTTPMessage.Request(commandMethod, arguments.joined(separator: " "))
         )
     }
 

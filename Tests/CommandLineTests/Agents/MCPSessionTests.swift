@@ -231,13 +231,13 @@ struct MCPSessionTests {
     @Test func `progress only grows, and other lines are not progress`() {
         var progress = ToolProgress(token: "t")
         let lines = [
-            "assay: waiting for the backend, 5 s", "assay: 2/9  1 failed  billing/refund",
+            "assay: waiting for the backend, 5 s", "assay: 2/9  1 failed  running: billing/refund",
             "assay: 2/9", "assay: 1/9", "backend: 8/9", "assay: 9/9", "",
         ]
         let notifications = lines.compactMap { progress.notification(for: $0)?["params"] }
         #expect(notifications.map { $0["progress"] } == [2, 9])
         #expect(notifications.map { $0["total"] } == [9, 9])
-        #expect(notifications.first?["message"] == "2/9  1 failed  billing/refund")
+        #expect(notifications.first?["message"] == "2/9  1 failed  running: billing/refund")
         #expect(notifications.allSatisfy { $0["progressToken"] == "t" })
     }
 }

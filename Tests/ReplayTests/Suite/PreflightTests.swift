@@ -194,6 +194,41 @@ struct PreflightTests {
         #expect(outcome.verdicts == [.passed, .passed])
     }
 
+    @Test(
+        "a refused event fails its clause once, if the run has cases of the clause",
+        arguments: [("S-08", "FUTURE"), ("S-18", "TEST")]
+    )
+    func refusedEvent(clause: String, type: String) throws {
+        let bench = SimulationBench()
+        bench.backend.respond = { _, arrival in
+            arrival.event?["type"]?.string?.hasPrefix(type) == true ? .status(400) : nil
+        }
+        var contracts = Self.contracts
+        contracts[0].clause = clause
+        let outcome = try Self.outcome(bench, contracts)
+        #expect(outcome.count("warned") == 0 && outcome.count("stopped") == 0)
+        let failures = outcome.results.filter { $0.verdict == .failed }
+        #expect(failures.map(\.contract.clause) == [clause])
+        let failure = try #require(failures.first)
+        #expect(failure.isAboutWholeRun && failure.replayedCaseIDs == [clause])
+        #expect(failure.findings.map(\.code) == [.responseStatus])
+        #expect(failure.timeline.map(\.sequence) == failure.findings.first?.evidence)
+    }
+
+    @Test func `a probe whose command always fails stops the run and fails doctor`() throws {
+        let bench = SimulationBench {
+            $0.probes[0].source = .command(["/no/such/program", "{{id}}"])
+        }
+        let outcome = try Self.outcome(bench)
+        let note = try #require(outcome["purchase"]?.note)
+        #expect(outcome.count("stopped") == 1)
+        #expect(note.contains("/no/such/program"), "\(note)")
+        let checks = try bench.run { await DoctorChecks.checkBackend($0.executor, name: "d") }
+            .checkResults.filter { $0.topic == "probes" }
+        #expect(checks.map(\.state) == [.bad])
+        #expect(checks.first?.text.contains("/no/such/program") == true)
+    }
+
     // MARK: A webhook without any proof
 
     private static func unprotected(

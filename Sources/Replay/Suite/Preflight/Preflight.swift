@@ -31,7 +31,7 @@ struct Preflight {
         let problems =
             callProblems + [registration(exchanges)].compactMap(\.self)
             + (callProblems.isEmpty ? [await webhookProblem(exchanges)].compactMap(\.self) : [])
-            + CallerRefusals.probeRefusals(exchanges)
+            + CallerRefusals.probeProblems(exchanges)
         guard problems.isEmpty, needsVisiblePurchase else { return problems }
         return [
             await InvisiblePurchase(
@@ -42,13 +42,11 @@ struct Preflight {
         ].compactMap(\.self)
     }
 
-    /// Returns one line for each kind of event that the backend refuses although many cases need it.
+    /// Returns the events that the backend refuses although each sender delivers them.
     ///
     /// Such a refusal does not stop the run.
-    func warnings() async -> [String] {
-        let webhook = executor.purchaseWebhook
-        return await EventCheck(executor: executor, name: namespaceNames[0] + "-u").refusals()
-            .map { "\(webhook.method) \(webhook.path) returns \($0)" }
+    func eventRefusals() async -> [EventRefusal] {
+        await EventCheck(executor: executor, name: namespaceNames[0] + "-u").refusals()
     }
 
     private var refusals: CallerRefusals {
