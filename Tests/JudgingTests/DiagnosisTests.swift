@@ -37,6 +37,16 @@ struct DiagnosisTests {
         #expect(!cause.contains("Authorization"))
     }
 
+    @Test func `an accepted call of the app has no remedy about a webhook`() {
+        let remedy = Diagnosis.acceptedCallRemedy
+        #expect(diagnosis(.unauthenticatedAccepted, "X-1", remedy: remedy).remedy == remedy)
+        #expect(!remedy.contains("header"))
+        #expect(
+            diagnosis(.unauthenticatedAccepted, "F-10", remedy: remedy).remedy
+                == Clause.named("F-10")?.correctDesign
+        )
+    }
+
     @Test("an environment problem is not attributed to the clause", arguments: FindingCode.allCases)
     func doubts(code: FindingCode) {
         guard code.isInconclusive else { return }

@@ -97,7 +97,7 @@ struct ProgressLine {
     ///
     /// - Parameters:
     ///   - finishedCount: The number of finished cases.
-    ///   - totalCount: The number of cases of the run so far, with those at crash points.
+    ///   - totalCount: The number of cases that the run has at this time, with those at crash points.
     ///   - failedCount: The number of failed cases.
     ///   - runningCaseID: The ID of the case that has been running for the longest time; nil if no
     ///     case is running.

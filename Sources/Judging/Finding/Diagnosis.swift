@@ -10,15 +10,28 @@ package struct Diagnosis: Hashable, Sendable {
     /// entry can allow that behavior.
     package let remedyIfIntended: String?
 
+    private static let acceptedCallCause =
+        "The route does not check its caller, or it trusts an ID in the request."
+
+    /// The remedy of a call of the app that must be refused, unless its clause has a better one.
+    ///
+    /// The remedy of the finding code is about the header and the signature of a webhook.
+    package static let acceptedCallRemedy =
+        "Refuse the call before any change unless it proves its caller, for example with the "
+        + "session, the token or the password of the user that it names."
+
     package init(_ finding: Finding, of contract: Contract) {
         let explanationOfCode = finding.code.facts
         let clause = Clause.named(contract.clause)
-        let hasOwnRemedy = finding.remedy != explanationOfCode.remedy
+        let hasOwnRemedy =
+            ![explanationOfCode.remedy, Self.acceptedCallRemedy].contains(finding.remedy)
         if let clause, Self.isExplainedByClause(finding.code, clause.name) {
             cause = "usually one of these: " + clause.faults.joined(separator: "; ")
             remedy = hasOwnRemedy ? finding.remedy : clause.correctDesign
         } else {
-            cause = explanationOfCode.cause
+            cause =
+                finding.remedy == Self.acceptedCallRemedy
+                ? Self.acceptedCallCause : explanationOfCode.cause
             remedy = finding.remedy
         }
         let optionalFeature = contract.allRequiredFeatures.first {

@@ -482,7 +482,8 @@ extension FindingCode {
                 "The concurrent requests were not in flight at the same time, so the case tested "
                     + "no race.",
                 "The backend, or the machine, handled one request after the other.",
-                "Run on an idle machine, or give the backend more than one worker."
+                "Run the case again with --only and --jobs 1 on an idle machine, or give the backend "
+                    + "more than one worker."
             )
         case .unobservable:
             FindingFacts(

@@ -97,10 +97,13 @@ package struct ResponseRule: Rule {
     ) -> Finding? {
         let location = evidence.expectation.responseLocation ?? evidence.plan.contract.location
         func finding(_ code: FindingCode, _ actual: String) -> Finding {
-            Finding(
+            let isCall = if case .appCall = attempt.purpose { true } else { false }
+            return Finding(
                 code,
                 expected: "\(expected) for '\(name)'",
                 actual: actual,
+                remedy: code == .unauthenticatedAccepted && isCall
+                    ? Diagnosis.acceptedCallRemedy : nil,
                 location: location,
                 evidence: [attempt.sequence]
             )

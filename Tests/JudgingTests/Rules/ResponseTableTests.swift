@@ -157,6 +157,27 @@ struct ResponseTableTests {
         }.codes(ResponseRule.self)
     }
 
+    @Test
+    func `an accepted call has the remedy of a call, and an accepted event that of a webhook`() {
+        var call = Call(name: "one", route: .login)
+        call.responses = .refused
+        let evidence = EvidenceBuilder.bought({ _ in }, [EvidenceBuilder.call("one", 200)]).with {
+            $0.contract.steps = [.call([call])]
+        }.evidence
+        #expect(
+            ResponseRule.findings(in: evidence).map(\.remedy) == [Diagnosis.acceptedCallRemedy]
+        )
+        var builder = EvidenceBuilder(expectation: Expectation(responses: .refused))
+        builder.subject = [
+            EvidenceBuilder.delivery("purchase", .answered(HTTPMessage.Response(200)))
+        ]
+        #expect(
+            ResponseRule.findings(in: builder.evidence).map(\.remedy) == [
+                FindingCode.unauthenticatedAccepted.facts.remedy
+            ]
+        )
+    }
+
     @Test func `a call succeeds unless the contract says otherwise`() {
         #expect(calls(nil, [EvidenceBuilder.call("one", 201)]).isEmpty)
         #expect(calls(nil, [EvidenceBuilder.call("one", 409)]) == [.responseStatus])
