@@ -8,7 +8,7 @@ struct RepeatedFinding {
     /// The number of equal findings, such as ` ×10`; empty for a single finding.
     var countText: String { count == 1 ? "" : " ×\(count)" }
 
-    /// Whether another finding has the same text in a report, whatever exchanges show it.
+    /// Whether another finding has the same text in a report, even if other exchanges show it.
     private func hasText(of other: Finding) -> Bool {
         finding.code == other.code && finding.expected == other.expected
             && finding.actual == other.actual && finding.remedy == other.remedy

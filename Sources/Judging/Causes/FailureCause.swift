@@ -10,7 +10,7 @@ package struct FailureCause: Hashable, Sendable {
         case backendStopped = "backend-stopped"
         /// The backend does not start again after it was stopped or killed.
         case restartFailed = "restart-failed"
-        /// The backend refuses an event that each sender delivers, whatever its customers do.
+        /// The backend refuses an event that each sender delivers, such as a test event.
         case eventRefused = "event-refused"
         /// The backend calls a route that a fake does not have.
         case unservedCall = "unserved-call"

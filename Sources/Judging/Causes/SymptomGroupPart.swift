@@ -115,7 +115,7 @@ extension SymptomGroupPart {
 }
 
 extension EventLabels {
-    /// The largest number of types that a text names.
+    /// The largest number of types in the words of several events.
     private static let namedTypesMax = 3
 
     /// Returns the events in words, such as `RENEWAL events`; nil without an event.
