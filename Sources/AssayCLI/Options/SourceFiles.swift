@@ -4,30 +4,38 @@ internal import Replay
 /// Reads the source and configuration files of a repository, up to limits on their number and size.
 enum SourceFiles {
     private static let fileCountMax = 4000
+    private static let folderCountMax = 4000
     private static let fileBytesMax = 512 << 10
-    private static let totalBytesMax = 20 << 20
+    private static let totalBytesMax = 8 << 20
     /// The names of skipped folders: dependencies, build output, and files that the running backend
     /// does not use.
     private static let skippedFolders: Set<String> = [
         "node_modules", "venv", "env", "vendor", "dist", "build", "target", "__pycache__",
         "coverage",
         "Pods", "test", "tests", "spec", "__tests__", "site-packages", "migrations", "public",
-        "static", "ios", "android",
+        "static", "ios", "android", "out", "obj", "deps", "_build", "third_party", "assets",
+        "bower_components", "DerivedData", "Carthage", "htmlcov", "locales", "fixtures", "e2e",
     ]
+    /// A file that only the folder of a virtual environment for Python contains.
+    private static let environmentMarker = "pyvenv.cfg"
 
     /// Reads the files of a repository.
     ///
     /// - Parameter folder: The folder of the repository.
-    /// - Returns: The code, the manifests and `.env.example`, with paths relative to the folder;
-    ///   without the folders that cannot be read, for which it prints a note.
+    /// - Returns: The code, the manifests and `.env.example`, with paths relative to the folder.
+    ///   Files near the top come first, because the limits cut off the last ones. Folders that
+    ///   cannot be read are missing, and it prints a note for each of them.
     static func read(_ folder: String) -> [SourceSurvey.File] {
         let fileManager = FileManager.default
         var foundFiles: [SourceSurvey.File] = []
         var byteCount = 0
         var folders = [""]
-        while let relativeFolder = folders.popLast(), foundFiles.count < fileCountMax,
-            byteCount < totalBytesMax
+        var readFolderCount = 0
+        while readFolderCount < min(folders.count, folderCountMax),
+            foundFiles.count < fileCountMax, byteCount < totalBytesMax
         {
+            let relativeFolder = folders[readFolderCount]
+            readFolderCount += 1
             let folderPath = relativeFolder.isEmpty ? folder : folder + "/" + relativeFolder
             let names: [String]
             do {
@@ -39,6 +47,7 @@ enum SourceFiles {
                 )
                 continue
             }
+            guard !names.contains(environmentMarker) else { continue }
             for name in names.sorted() {
                 let path = relativeFolder.isEmpty ? name : "\(relativeFolder)/\(name)"
                 let absolutePath = folder + "/" + path

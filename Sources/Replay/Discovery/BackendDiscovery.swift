@@ -167,6 +167,10 @@ package struct BackendDiscovery: Sendable {
             if let variable = guess.authorization {
                 profile.start?.environment[variable] = sharedSecretOption.variable
             }
+            if let variable = guess.signing, let signingSecretName {
+                profile.start?.environment[variable] =
+                    "{{secret.\(signingSecretName.rawValue)}}"
+            }
             if let sharedSecretName {
                 profile.secrets[sharedSecretName] = Secret(sharedSecretOption.header)
             }
@@ -221,7 +225,9 @@ package struct BackendDiscovery: Sendable {
             SharedSecretOption(variable: bareToken, header: bareToken),
         ]
         if survey.prependsBearer { options.swapAt(0, 1) }
-        if let signingSecretName, survey.usesHMAC {
+        if guess.signing != nil, signingSecretName != nil {
+            for index in options.indices { options[index].isSigned = true }
+        } else if let signingSecretName, survey.usesHMAC || guess.isAuthorizationSigned {
             let signed = SharedSecretOption(
                 variable: "{{secret.\(signingSecretName.rawValue)}}",
                 header: bearerToken,

@@ -70,47 +70,33 @@ package struct SourceSurvey: Sendable {
     /// Whether the code computes an HMAC to sign or verify data.
     package private(set) var usesHMAC = false
 
-    package init(_ files: [File]) {
-        var sources: [SourceText] = []
+    private let sources: [SourceText]
+
+    package init(_ files: [File]) { self.init(searched: files.map(SurveyedFile.init)) }
+
+    /// Collects the facts about files that are already searched.
+    init(searched files: [SurveyedFile]) {
+        sources = files.map(\.source)
         for file in files {
-            readManifest(file)
-            if !file.path.hasSuffix(".md") {
-                recordMentionedProviders(in: file.text.lowercased())
-            }
-            let source = SourceText(path: file.path, text: file.text)
-            sources.append(source)
-            guard SourceSurvey.isSource(file.path) else { continue }
-            hasCode = true
-            read(source)
+            readManifest(file.file)
+            mentionedProviders.formUnion(file.mentionedProviders)
+            calledProviders.formUnion(file.calledProviders)
+            fixedHosts += file.fixedHosts
+            hasCode = hasCode || file.isSource
+            usesHMAC = usesHMAC || file.usesHMAC
+            prependsBearer = prependsBearer || file.prependsBearer
         }
-        routes = RouteSurvey(sources).routes
-        variables = VariableSurvey(sources, listed: variables).variables
+        for provider in Services.providers
+        where provider.hints.packages.contains(where: packages.contains) {
+            calledProviders.insert(provider.party)
+        }
+        routes = RouteSurvey(files).routes
+        variables = VariableSurvey(files, listed: variables).variables
         fixedHosts = fixedHosts.uniqued()
     }
 
-    /// Reads the lines of a source file.
-    private mutating func read(_ source: SourceText) {
-        for (index, line) in source.lines.enumerated() {
-            let location = "\(source.path):\(index + 1)"
-            read(hostsOf: line, location)
-            let lowercaseLine = line.lowercased()
-            usesHMAC = usesHMAC || Self.signatureForms.contains(where: lowercaseLine.contains)
-            prependsBearer = prependsBearer || Self.bearerForms.contains(where: line.contains)
-        }
-    }
-
-    /// The forms, in lower case, in which code computes an HMAC.
-    ///
-    /// A comparison in constant time, such as `hmac.compare_digest`, computes none.
-    private static let signatureForms = [
-        "createhmac", "hmac.new", "hash_hmac", "hmacsha", "openssl::hmac", "getinstance(\"hmac",
-        "hmac<sha", "hmac::new", ":crypto.mac(", "name: 'hmac'", "name: \"hmac\"",
-    ]
-
-    /// The forms in which code puts `Bearer` before a variable.
-    private static let bearerForms = [
-        "Bearer ${", "Bearer {", "Bearer \" +", "'Bearer ' +", "Bearer %s", "Bearer #{",
-    ]
+    /// Finds the uses of the secrets that environment variables hold.
+    func secretUses() -> SecretUses { SecretUses(sources, variables) }
 
     /// Whether the backend verifies ID tokens, with the package of a token issuer or with its own
     /// code.
@@ -194,27 +180,6 @@ package struct SourceSurvey: Sendable {
         }
     }
 
-    private mutating func recordMentionedProviders(in text: String) {
-        for provider in Services.providers {
-            if provider.exclusiveHosts.contains(where: text.contains)
-                || provider.hints.packages.contains(where: packages.contains)
-            {
-                calledProviders.insert(provider.party)
-            }
-            // A provider name of up to four letters also occurs within unrelated words, so it is
-            // ignored.
-            let environmentVariableNameParts = provider.hints.environmentVariableNameParts.map {
-                $0.lowercased()
-            }
-            .filter { $0.count > 4 }
-            if (environmentVariableNameParts + provider.exclusiveHosts).contains(
-                where: text.contains
-            ) {
-                mentionedProviders.insert(provider.party)
-            }
-        }
-    }
-
     private mutating func readManifest(_ file: File) {
         let name = file.path.split(separator: "/").last.map(String.init) ?? file.path
         switch name {
@@ -255,21 +220,6 @@ package struct SourceSurvey: Sendable {
             variables.append(
                 Variable(name: name, fallback: value.isEmpty ? nil : value, location: file.path)
             )
-        }
-    }
-
-    // MARK: Lines
-
-    private mutating func read(hostsOf line: String, _ location: String) {
-        guard line.contains("://") else { return }
-        // A host in such a line may be only the default value of an environment variable, so the
-        // backend may not be fixed to it.
-        let isFallback =
-            line.contains("process.env") || line.contains("environ") || line.contains("etenv")
-            || line.contains("ENV")
-        guard !isFallback else { return }
-        for match in Self.captures(#"https?://([A-Za-z0-9.-]+\.[a-z]{2,})"#, line) {
-            fixedHosts.append(FixedHost(host: match[0].lowercased(), location: location))
         }
     }
 

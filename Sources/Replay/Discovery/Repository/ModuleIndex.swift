@@ -25,10 +25,10 @@ struct ModuleIndex: Sendable {
     }
 
     /// Returns the modules that a file imports, by the name under which it uses them.
-    func imports(of file: Int) -> [String: [String]] {
+    static func imports(of source: SourceText) -> [String: [String]] {
         var modules: [String: [String]] = [:]
-        for pattern in Self.importPatterns {
-            for match in sources[file].matches(pattern) {
+        for pattern in importPatterns {
+            for match in source.matches(pattern) {
                 guard let module = match["module"] else { continue }
                 if let name = match["name"] { modules[name, default: []].append(module) }
                 for entry in (match["names"] ?? "").split(separator: ",") {

@@ -11,7 +11,7 @@ package struct RepositorySurvey: Sendable {
     /// The commands that seem to start a backend, the most likely one first.
     package let candidates: [StartCandidate]
     package let frontEnds: [FrontEnd]
-    private let files: [SourceSurvey.File]
+    private let files: [SurveyedFile]
     /// The facts about each project with a start command, by its folder.
     private let surveys: [String: SourceSurvey]
 
@@ -30,6 +30,7 @@ package struct RepositorySurvey: Sendable {
             }
         }
         var surveys: [String: SourceSurvey] = [:]
+        let files = files.map(SurveyedFile.init)
         let programFolders = Set(candidates.map(\.folder) + frontEnds.map(\.folder))
         for folder in Set(candidates.map(\.folder)) {
             // A library that several programs share belongs to each of them.
@@ -37,7 +38,9 @@ package struct RepositorySurvey: Sendable {
                 $0 != folder && !folder.hasPrefix($0 + "/") && !$0.isEmpty
             }
             surveys[folder] = SourceSurvey(
-                files.filter { file in !others.contains { file.path.hasPrefix($0 + "/") } }
+                searched: files.filter { file in
+                    !others.contains { file.source.path.hasPrefix($0 + "/") }
+                }
             )
         }
         for index in candidates.indices {
@@ -60,8 +63,10 @@ package struct RepositorySurvey: Sendable {
         if let candidate, let survey = surveys[candidate.folder] { return survey }
         if surveys.count == 1, let survey = surveys.values.first { return survey }
         return SourceSurvey(
-            files.filter { file in
-                !frontEnds.contains { !$0.folder.isEmpty && file.path.hasPrefix($0.folder + "/") }
+            searched: files.filter { file in
+                !frontEnds.contains {
+                    !$0.folder.isEmpty && file.source.path.hasPrefix($0.folder + "/")
+                }
             }
         )
     }

@@ -32,28 +32,15 @@ struct RouteGraph: Sendable {
     /// The largest number of prefixes of one route.
     private static let prefixCountMax = 8
 
-    init(_ sources: [SourceText]) {
-        var files: [RouteFile] = []
-        var globalPrefixes: [String: String] = [:]
-        for source in sources {
-            let fileExtension = source.path.split(separator: ".").last.map(String.init) ?? ""
-            files.append(
-                RouteFile(source, Framework.all.filter { $0.extensions.contains(fileExtension) })
-            )
-            for framework in Framework.all {
-                for pattern in framework.routes.globalPrefixes {
-                    if let path = source.matches(pattern).first?["path"] {
-                        globalPrefixes[framework.name] = path
-                    }
-                }
-            }
+    init(_ surveyedFiles: [SurveyedFile]) {
+        files = surveyedFiles.map(\.routes)
+        globalPrefixes = surveyedFiles.reduce(into: [:]) { prefixes, file in
+            prefixes.merge(file.globalPrefixes) { $1 }
         }
-        self.files = files
-        self.globalPrefixes = globalPrefixes
-        index = ModuleIndex(sources)
+        index = ModuleIndex(surveyedFiles.map(\.source))
         let registrarNames = Set(files.flatMap { $0.registrars.map(\.name) })
         for (number, file) in files.enumerated() {
-            let imports = index.imports(of: number)
+            let imports = surveyedFiles[number].imports
             for mount in file.mounts {
                 let position = Position(
                     file: number,

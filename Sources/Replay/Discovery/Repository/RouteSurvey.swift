@@ -11,9 +11,9 @@ struct RouteSurvey: Sendable {
     /// The largest number of lines after a declaration that are read as its handler.
     private static let handlerLineCountMax = 40
 
-    init(_ sources: [SourceText]) {
-        let graph = RouteGraph(sources)
-        let models = RequestModels(sources)
+    init(_ files: [SurveyedFile]) {
+        let graph = RouteGraph(files)
+        let models = RequestModels(files.map(\.source))
         var routes: [SourceSurvey.Route] = []
         var open: [SourceSurvey.Route] = []
         var documented: [SourceSurvey.Route] = []

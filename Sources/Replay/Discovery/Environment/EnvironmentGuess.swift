@@ -15,6 +15,9 @@ struct EnvironmentGuess: Sendable {
     private(set) var authorization: String?
     /// Whether the variable in `authorization` seems to hold a key with which webhooks are signed.
     private(set) var isAuthorizationSigned = false
+    /// The variable with the key for signatures, if the backend checks the Authorization header of a
+    /// webhook as well; nil if none was found.
+    private(set) var signing: String?
     /// The name of the entitlement that the backend uses; nil if it was not found.
     private(set) var entitlement: String?
     /// Variables that seem to be important, but whose values could not be guessed.
@@ -34,21 +37,24 @@ struct EnvironmentGuess: Sendable {
         variables: [SourceSurvey.Variable]? = nil
     ) {
         let variables = variables ?? survey.variables
-        let webhook = WebhookSecretSearch(survey).best(in: variables)
-        authorization = webhook?.name
-        isAuthorizationSigned = webhook?.isSigned ?? false
-        for variable in variables where variable.name != authorization {
+        let uses = survey.secretUses()
+        let webhook = WebhookSecretSearch(survey, uses).best(in: variables)
+        authorization = webhook.proof?.name
+        isAuthorizationSigned = webhook.proof?.isSigned ?? false
+        signing = webhook.signing
+        for variable in variables where ![authorization, signing].contains(variable.name) {
             let nameParts = Self.parts(of: variable.name)
             if nameParts.contains("ENTITLEMENT") || nameParts.contains("ENTITLEMENTS") {
                 entitlement = entitlement ?? variable.fallback
                 continue
             }
-            if let provider = Self.provider(of: variable) {
+            if let provider = Self.provider(of: variable) ?? Self.user(of: variable, uses) {
                 guessValue(
                     variable,
                     nameParts,
                     provider,
-                    isStandard: standardNames.contains(variable.name)
+                    isStandard: standardNames.contains(variable.name),
+                    use: uses.kinds[variable.name]
                 )
             } else if !standardNames.contains(variable.name),
                 !own.names.contains(variable.name)
@@ -72,6 +78,11 @@ struct EnvironmentGuess: Sendable {
     ]
     static let webhookWords: Set<String> = ["WEBHOOK", "WEBHOOKS", "HOOK", "AUTHORIZATION"]
     static let signingWords: Set<String> = ["SIGNING", "SIGNATURE", "HMAC"]
+    /// Words in the names of variables about a secret that do not hold the secret itself.
+    static let settingWords: Set<String> = [
+        "TOLERANCE", "ALGORITHM", "ALGO", "HEADER", "ENABLED", "REQUIRED", "SECONDS", "TTL", "AGE",
+        "MS", "S", "VERSION", "WINDOW", "URL",
+    ]
 
     static func provider(of variable: SourceSurvey.Variable) -> ProviderEntry? {
         let name = "_\(variable.name.uppercased())_"
@@ -86,18 +97,35 @@ struct EnvironmentGuess: Sendable {
         }
     }
 
+    /// Returns the service to whose API the code sends the value of a variable; nil if it is not
+    /// known.
+    private static func user(
+        of variable: SourceSurvey.Variable,
+        _ uses: SecretUses
+    ) -> ProviderEntry? {
+        guard uses.kinds[variable.name] == .key, let party = uses.parties[variable.name]
+        else { return nil }
+        return Services.providers.first { $0.party == party }
+    }
+
     private mutating func guessValue(
         _ variable: SourceSurvey.Variable,
         _ nameParts: Set<String>,
         _ provider: ProviderEntry,
-        isStandard: Bool
+        isStandard: Bool,
+        use: SecretUses.Kind?
     ) {
         let name = variable.name
         let party = provider.party.description
+        // Another secret of the sender is no key for its API.
+        let isOtherSecret =
+            use.map { $0 != .key }
+            ?? (provider.party.secret("authorization") != nil
+                && !nameParts.isDisjoint(with: Self.webhookWords.union(Self.signingWords)))
         if let value = provider.hints.values.first(where: { name.contains($0.key) })?.value {
             if !isStandard { values[name] = value }
         } else if !nameParts.isDisjoint(with: Self.secretWords) {
-            if provider.party.secret("key") != nil, !isStandard {
+            if provider.party.secret("key") != nil, !isStandard, !isOtherSecret {
                 values[name] = "{{secret.\(party)-key}}"
             }
         } else if variable.fallback?.isAddress == true

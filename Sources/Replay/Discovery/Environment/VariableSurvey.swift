@@ -41,6 +41,13 @@ struct VariableSurvey: Sendable {
             )
         ),
         Form(
+            extensions: ["js", "cjs", "mjs", "ts", "mts", "py"],
+            requires: "define",
+            pattern: .init(
+                stringLiteral: #"\bdefine(?:Secret|String)\(\s*["'`]"# + name + #"["'`]"#
+            )
+        ),
+        Form(
             requires: "env",
             pattern: .init(stringLiteral: #"environ\.get\(\s*["']"# + name + fallback)
         ),
@@ -85,10 +92,10 @@ struct VariableSurvey: Sendable {
         #"\w+\(\s*["'`](?<name>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)["'`]"#
 
     /// - Parameters:
-    ///   - sources: The source and configuration files.
+    ///   - files: The source and configuration files.
     ///   - listed: The variables that other files list, such as `.env.example`.
-    init(_ sources: [SourceText], listed: [SourceSurvey.Variable]) {
-        let read = sources.flatMap(Self.variables)
+    init(_ files: [SurveyedFile], listed: [SourceSurvey.Variable]) {
+        let read = files.flatMap(\.variables)
         let all = (read + listed).filter { !$0.name.hasPrefix("_") }
         var fallbacks: [String: String] = [:]
         for variable in all where fallbacks[variable.name] == nil {
@@ -103,7 +110,8 @@ struct VariableSurvey: Sendable {
         }
     }
 
-    private static func variables(of source: SourceText) -> [SourceSurvey.Variable] {
+    /// Returns the variables that a file reads.
+    static func variables(of source: SourceText) -> [SourceSurvey.Variable] {
         // The variables of a compose file are listed by `ComposeServices`.
         guard !ComposeServices.names.contains(source.name) else { return [] }
         let fileExtension = source.path.split(separator: ".").last.map(String.init) ?? ""

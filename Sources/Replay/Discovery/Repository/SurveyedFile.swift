@@ -1,0 +1,98 @@
+internal import Providers
+internal import Values
+
+/// A file of a repository, with the facts that do not depend on other files.
+///
+/// The programs of a repository share files, and each file is searched only once.
+struct SurveyedFile: Sendable {
+    let file: SourceSurvey.File
+    let source: SourceText
+    let isSource: Bool
+    let routes: RouteFile
+    /// The path prefixes of all routes of a framework, by the name of the framework.
+    let globalPrefixes: [String: String]
+    /// The modules that the file imports, by the name under which it uses them.
+    let imports: [String: [String]]
+    /// The environment variables that the file reads.
+    let variables: [SourceSurvey.Variable]
+    private(set) var fixedHosts: [SourceSurvey.FixedHost] = []
+    private(set) var mentionedProviders: Set<Exchange.Party> = []
+    /// The providers whose host name occurs in the file.
+    private(set) var calledProviders: Set<Exchange.Party> = []
+    /// Whether the code computes an HMAC to sign or verify data.
+    private(set) var usesHMAC = false
+    /// Whether the code puts `Bearer` before a variable.
+    private(set) var prependsBearer = false
+
+    init(_ file: SourceSurvey.File) {
+        let source = SourceText(path: file.path, text: file.text)
+        (self.file, self.source) = (file, source)
+        isSource = SourceSurvey.isSource(file.path)
+        let fileExtension = file.path.split(separator: ".").last.map(String.init) ?? ""
+        routes = RouteFile(
+            source,
+            Framework.all.filter { $0.extensions.contains(fileExtension) }
+        )
+        var globalPrefixes: [String: String] = [:]
+        for framework in Framework.all {
+            for pattern in framework.routes.globalPrefixes {
+                if let path = source.matches(pattern).first?["path"] {
+                    globalPrefixes[framework.name] = path
+                }
+            }
+        }
+        self.globalPrefixes = globalPrefixes
+        imports = ModuleIndex.imports(of: source)
+        variables = VariableSurvey.variables(of: source)
+        let lowercaseText = source.text.lowercased()
+        if !file.path.hasSuffix(".md") { findProviders(in: lowercaseText) }
+        guard isSource else { return }
+        usesHMAC = Self.signatureForms.contains(where: lowercaseText.contains)
+        prependsBearer = Self.bearerForms.contains(where: source.text.contains)
+        if source.text.contains("://") { findFixedHosts() }
+    }
+
+    /// The forms, in lower case, in which code computes an HMAC.
+    ///
+    /// A comparison in constant time, such as `hmac.compare_digest`, computes none.
+    private static let signatureForms = [
+        "createhmac", "hmac.new", "hash_hmac", "hmacsha", "openssl::hmac", "getinstance(\"hmac",
+        "hmac<sha", "hmac::new", ":crypto.mac(", "name: 'hmac'", "name: \"hmac\"",
+    ]
+
+    /// The forms in which code puts `Bearer` before a variable.
+    private static let bearerForms = [
+        "Bearer ${", "Bearer {", "Bearer \" +", "'Bearer ' +", "Bearer %s", "Bearer #{",
+    ]
+
+    private mutating func findProviders(in lowercaseText: String) {
+        for provider in Services.providers {
+            let isCalled = provider.exclusiveHosts.contains(where: lowercaseText.contains)
+            // A provider name of up to four letters also occurs within unrelated words, so it is
+            // ignored.
+            let names = provider.hints.environmentVariableNameParts.map { $0.lowercased() }
+                .filter { $0.count > 4 }
+            if isCalled { calledProviders.insert(provider.party) }
+            if isCalled || names.contains(where: lowercaseText.contains) {
+                mentionedProviders.insert(provider.party)
+            }
+        }
+    }
+
+    private mutating func findFixedHosts() {
+        for (index, line) in source.lines.enumerated() where line.contains("://") {
+            // A host in such a line may be only the default value of an environment variable, so
+            // the backend may not be fixed to it.
+            let isFallback = ["process.env", "environ", "etenv", "ENV"].contains(
+                where: line.contains
+            )
+            guard !isFallback else { continue }
+            for match in SourceSurvey.captures(#"https?://([A-Za-z0-9.-]+\.[a-z]{2,})"#, line) {
+                let location = "\(source.path):\(index + 1)"
+                fixedHosts.append(
+                    SourceSurvey.FixedHost(host: match[0].lowercased(), location: location)
+                )
+            }
+        }
+    }
+}
