@@ -3,6 +3,7 @@ internal import Contracts
 internal import Foundation
 internal import Redaction
 internal import Replay
+internal import Reports
 
 struct InitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -78,7 +79,7 @@ struct InitCommand: AsyncParsableCommand {
         )
         let commandWords = ["verify"] + (write == "assay.yaml" ? [] : ["--profile", write])
         guard verify else {
-            Terminal.output("Next:  \(Terminal.next(commandWords))\n")
+            Terminal.output(lastLines(discovery, commandWords).map { $0 + "\n" }.joined())
             return
         }
         Terminal.output("\n")
@@ -87,6 +88,18 @@ struct InitCommand: AsyncParsableCommand {
                 as? VerifyCommand
         else { return }
         try await command.run()
+    }
+
+    /// Returns the one thing to correct in the profile, or else the command that runs the
+    /// contracts.
+    private func lastLines(_ discovery: BackendDiscovery, _ verifyWords: [String]) -> [String] {
+        guard let defect = discovery.defect else {
+            return ["Next:  \(Terminal.next(verifyWords))"]
+        }
+        let doctor = Terminal.next(["doctor"] + verifyWords.dropFirst())
+        return "One thing is wrong: \(defect.text)".printable.wrapped(78)
+            + "Add this to \(write) with your values, then type '\(doctor)':".wrapped(78)
+            + defect.lines.map { "  " + $0.printable }
     }
 
     // MARK: Start commands

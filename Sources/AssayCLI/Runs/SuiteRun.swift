@@ -255,8 +255,18 @@ struct SuiteRun: Sendable {
         report.declared = SecretDeclaration(profile)
         report.coversWholeSuite = coversWholeSuite
         report.shard = shard?.description
-        report.commit = GitCommit.current(in: FileManager.default.currentDirectoryPath)
+        report.commit = GitCommit.current(in: backendFolder)
         return report
+    }
+
+    /// The folder of the backend: that of its start command, or else that of the profile.
+    private var backendFolder: String {
+        let workingFolder = FileManager.default.currentDirectoryPath
+        guard let folder = profile.start?.folder ?? profile.folder else { return workingFolder }
+        return URL(
+            fileURLWithPath: folder,
+            relativeTo: URL(fileURLWithPath: workingFolder, isDirectory: true)
+        ).standardizedFileURL.path
     }
 
     /// Returns the instant to which relative times in contracts refer: one hour before the start of

@@ -6,6 +6,9 @@ extension FirebaseState: Provider {
     package static var hints: ProviderHints {
         ProviderHints(
             environmentVariableNameParts: ["FIREBASE", "GCLOUD"],
+            // The fake accepts every API key.
+            values: ["API_KEY": "assay-test"],
+            emulatorVariables: ["FIREBASE_AUTH_EMULATOR_HOST"],
             packages: ["firebase-admin", "firebase_admin", "firebase.google.com/go"]
         )
     }

@@ -7,7 +7,7 @@ extension OneSignalState: Provider {
     package static var hints: ProviderHints {
         ProviderHints(
             environmentVariableNameParts: ["ONESIGNAL", "ONE_SIGNAL"],
-            values: ["APP_ID": defaultAppID],
+            values: ["APP_ID": defaultAppID, "APPID": defaultAppID],
             packages: ["onesignal-node", "@onesignal/node-onesignal", "onesignal-sdk", "onesignal"]
         )
     }

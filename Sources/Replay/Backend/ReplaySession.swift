@@ -334,7 +334,12 @@ package final class ReplaySession: Sendable {
             "port": String(LoopbackPort.findFree()),
             "data": folder + "/data",
         ]
-        for server in servers { placeholderValues["fake.\(server.party)"] = server.baseURL }
+        for server in servers {
+            let name = "fake.\(server.party)"
+            placeholderValues[name] = server.baseURL
+            placeholderValues[name + TemplateScope.ProfileSlot.hostSuffix] = server.baseURL
+                .split(separator: "/").last.map(String.init)
+        }
         for name in ProviderTable.all.profileSecrets.map(\.name) {
             placeholderValues["secret.\(name.rawValue)"] = profile.secrets[name]?.exposed ?? ""
         }

@@ -38,6 +38,11 @@ package struct BackendDiscovery: Sendable {
     let onProgress: @Sendable (String) -> Void
     /// Whether a route was found that returns a 2xx status for a purchase event.
     var acceptsEvents = false
+    /// The status with which the webhook route responded to an event; nil without a response.
+    var webhookStatus: Int?
+    /// The variable from which the backend seems to read the secret of webhooks; nil if none was
+    /// found.
+    private(set) var sharedVariable: String?
     /// Whether the backend does not respond to requests that create a user.
     var isUnresponsive = false
     let name: String
@@ -99,6 +104,10 @@ package struct BackendDiscovery: Sendable {
         discovery.doctorChecks = await DoctorChecks.checkBackend(executor, name: name + "-x")
         discovery.noteMissingEffects()
         discovery.noteDatabases()
+        let revocation = RevocationCheck(profile: discovery.profile)
+        if let doubt = revocation.doubt {
+            discovery.note("features", "\(doubt). \(revocation.remedy)", isUnresolved: true)
+        }
         discovery.noteCallsToFixedHosts(session)
         return (discovery, session)
     }
@@ -162,6 +171,7 @@ package struct BackendDiscovery: Sendable {
                 isUnresolved: true
             )
         }
+        sharedVariable = guess.authorization
         let sharedSecretOptions = sharedSecretOptions(guess)
         for (index, sharedSecretOption) in sharedSecretOptions.enumerated() {
             if let variable = guess.authorization {

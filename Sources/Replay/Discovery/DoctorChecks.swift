@@ -64,6 +64,8 @@ package struct DoctorChecks: Sendable {
                     + "create' creates, or create the user there in the way the app does."
             )
         }
+        let revocation = RevocationCheck(profile: profile)
+        if let doubt = revocation.doubt { add(.doubtful, "revocation", doubt, revocation.remedy) }
         if profile.clock != nil { await clock(executor, name) }
         for feature in Feature.ofContractGroups {
             if let text = profile.skipReason(to: feature) {

@@ -50,14 +50,12 @@ extension BackendDiscovery {
     private var endpoints: [String] {
         var lines: [String] = []
         for (name, endpoint) in profile.endpoints.sorted(by: { $0.key < $1.key })
-        where !profile.namesOfDefaultEndpoints.contains(name) && endpoint.body == nil {
-            let place = "\(endpoint.method) \(endpoint.path)"
-            let id = endpoint.responseIDPointer.map { ", id: \($0)" }
-            lines.append(
-                "  \(name): "
-                    + (id.map { "{\(endpoint.method.lowercased()): \(endpoint.path)\($0)}" }
-                        ?? place)
-            )
+        where !profile.namesOfDefaultEndpoints.contains(name) {
+            let parts = Self.parts(of: endpoint)
+            let line =
+                parts.count == 1
+                ? "\(endpoint.method) \(endpoint.path)" : "{\(parts.joined(separator: ", "))}"
+            lines.append("  \(name): \(line)")
         }
         if !lines.isEmpty { lines.insert("endpoints:", at: 0) }
         if let sharedSecretName, let secret = profile.secrets[sharedSecretName], !secret.isEmpty {
@@ -72,16 +70,23 @@ extension BackendDiscovery {
         return lines
     }
 
+    /// Returns the keys of a request on one line.
+    private static func parts(of endpoint: Profile.Endpoint) -> [String] {
+        var parts = ["\(endpoint.method.lowercased()): \(yamlScalar(endpoint.path))"]
+        if let actor = endpoint.credentials?.actor { parts.append("as: \(yamlScalar(actor))") }
+        if let body = endpoint.body { parts.append("body: \(body.text)") }
+        if let id = endpoint.responseIDPointer { parts.append("id: \(id)") }
+        if let proof = endpoint.responseProofPointer { parts.append("proof: \(proof)") }
+        return parts
+    }
+
     private var userLines: [String] {
         var lines: [String] = []
         if profile.idForm != .string { lines.append("  ids: \(profile.idForm.rawValue)") }
         switch profile.creation {
         case .register: break
         case .request(let endpoint):
-            var parts = ["\(endpoint.method.lowercased()): \(Self.yamlScalar(endpoint.path))"]
-            if let body = endpoint.body { parts.append("body: \(body.text)") }
-            if let id = endpoint.responseIDPointer { parts.append("id: \(id)") }
-            lines.append("  create: {\(parts.joined(separator: ", "))}")
+            lines.append("  create: {\(Self.parts(of: endpoint).joined(separator: ", "))}")
         case .command(let words, _):
             lines.append(
                 "  create: {command: [\(words.map(Self.yamlScalar).joined(separator: ", "))]}"

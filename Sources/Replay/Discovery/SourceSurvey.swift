@@ -132,7 +132,7 @@ package struct SourceSurvey: Sendable {
 
     // MARK: Files
 
-    private static let sourceExtensions: Set<String> = [
+    static let sourceExtensions: Set<String> = [
         "js", "cjs", "mjs", "ts", "mts", "tsx", "jsx", "py", "go", "rb", "php", "java", "kt",
         "swift",
         "cs", "rs", "ex", "exs", "dart",
@@ -151,7 +151,9 @@ package struct SourceSurvey: Sendable {
         "pom.xml", "build.gradle", "build.gradle.kts", "deno.json", "deno.jsonc", "wrangler.toml",
         "Dockerfile", "Makefile", "GNUmakefile", "makefile", "render.yaml", "render.yml",
         "railway.json", "railway.toml", "nixpacks.toml", "app.yaml", "application.yml",
-        "application.yaml", "application.properties", "README.md", "readme.md",
+        "application.yaml", "application.properties", "README.md", "readme.md", "run.sh",
+        "start.sh",
+        "serve.sh", "server.sh",
     ])
 
     /// The names of files of which only the existence matters.

@@ -33,15 +33,16 @@ extension BackendDiscovery {
             // ends after the first such route.
             defer { if clock.now - start > .seconds(20) { isUnresponsive = true } }
             if isUnresponsive { break }
-            for idForm in [profile.idForm, .uuid, .integer].uniqued() {
-                let body = Self.body(route.bodyNames)
+            for body in Self.bodies(of: route) {
                 let endpoint = Profile.Endpoint(method: "POST", path: route.path, body: body)
-                let containsChosenID = body.templatePointersInJSON["id"] != nil
-                guard await canCreateUser(session, .request(endpoint), idForm) else {
-                    if containsChosenID { continue }
-                    break
+                for idForm in [profile.idForm, .uuid, .integer].uniqued() {
+                    let containsChosenID = body.templatePointersInJSON["id"] != nil
+                    guard await canCreateUser(session, .request(endpoint), idForm) else {
+                        if containsChosenID, !isUnresponsive { continue }
+                        break
+                    }
+                    return adoptEndpoint(endpoint, idForm, await registrationResponse(session))
                 }
-                return adoptEndpoint(endpoint, idForm, await registrationResponse(session))
             }
         }
         profile.endpoints["register"] = nil
@@ -55,6 +56,21 @@ extension BackendDiscovery {
                     + "'users: {create: {post: /…, body: {…}}}'",
             isUnresolved: !survey.usesTokens
         )
+    }
+
+    /// The names of the user and the device in the bodies that are tried if the code shows none.
+    private static let commonBodyNames = [
+        ["appUserId", "deviceId"], ["app_user_id", "device_id"], ["userId", "deviceId"],
+        ["user_id", "device_id"], ["id"],
+    ]
+
+    /// Returns the bodies that are tried at a route: the one that its code reads, and common ones if
+    /// the code does not show the name of the user.
+    private static func bodies(of route: SourceSurvey.Route) -> [JSONValue] {
+        let body = body(route.bodyNames)
+        let isKnown =
+            body.templatePointersInJSON["id"] != nil || route.bodyNames.contains("password")
+        return isKnown ? [body] : [body] + commonBodyNames.map(Self.body)
     }
 
     func canCreateUser(
@@ -105,8 +121,22 @@ extension BackendDiscovery {
             case .string, .null, .bool, .array, .object: break
             }
         }
-        profile.endpoints["register"] = nil
         profile.namesOfDefaultEndpoints.remove("register")
+        // A registration with the ID of the app is what an app sends at each launch.
+        if id == nil, endpoint.body?.templatePointersInJSON["id"] != nil,
+            endpoint.body?.templatePointersInJSON["device"] != nil
+        {
+            endpoint.responseProofPointer = registrationResponse.flatMap {
+                Self.proof(
+                    in: $0.responseJSON,
+                    sentBody: String(decoding: $0.sentBody, as: UTF8.self)
+                )
+            }
+            profile.endpoints["register"] = endpoint
+            note("endpoints: register", "POST \(endpoint.path) registers a user")
+            return
+        }
+        profile.endpoints["register"] = nil
         profile.creation = .request(endpoint)
         note(
             "users: create",
@@ -139,11 +169,30 @@ extension BackendDiscovery {
         return nil
     }
 
+    /// Returns the path of a secret in a response that the request did not contain, with which a
+    /// phone proves later that it registered the user; nil if there is none.
+    private static func proof(in response: JSONValue, sentBody: String) -> JSONPointer? {
+        response.valuePaths.first { pointer in
+            let name = (pointer.tokens.last ?? "").lowercased().filter(\.isLetter)
+            guard case .string(let text) = response[pointer], text.count >= 16 else { return false }
+            return ["token", "proof", "secret"].contains { name.hasSuffix($0) }
+                && !sentBody.contains(text)
+        }
+    }
+
     /// Returns a JSON body with a plausible value for each name.
     static func body(_ names: [String]) -> JSONValue {
         var body: JSONObject = [:]
-        for name in names { body[name] = .string(value(of: name)) }
+        for name in names where !isTokenOfPhone(name) { body[name] = .string(value(of: name)) }
         return .object(body)
+    }
+
+    /// Returns whether a member holds a token of the phone's push service, which a phone without
+    /// pushes does not have.
+    private static func isTokenOfPhone(_ name: String) -> Bool {
+        let lowercaseName = name.lowercased().filter { $0.isLetter }
+        return ["playerid", "pushtoken", "fcmtoken", "onesignalid", "subscriptionid"]
+            .contains(lowercaseName)
     }
 
     static func value(of name: String) -> String {

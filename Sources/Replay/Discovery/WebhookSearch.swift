@@ -111,6 +111,7 @@ extension BackendDiscovery {
         )
         profile.namesOfDefaultEndpoints.remove(endpoint)
         let isTokenAccepted = !RouteStatuses.refused.contains(bestCandidate.status)
+        webhookStatus = bestCandidate.status
         acceptsEvents = (200..<300).contains(bestCandidate.status)
         note(
             webhookNoteKey,

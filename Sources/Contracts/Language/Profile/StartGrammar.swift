@@ -35,8 +35,8 @@ extension Profile.StartSettings {
                 "command",
                 \.command,
                 .text("a shell command").templated(.start),
-                "The shell command. Its templates are `{{port}}`, `{{data}}`, `{{fake.NAME}}` and "
-                    + "`{{secret.NAME}}`."
+                "The shell command. Its templates are `{{port}}`, `{{data}}`, `{{fake.NAME}}`, "
+                    + "`{{fake.NAME.host}}` and `{{secret.NAME}}`."
             )
             Field.optional(
                 "ready",

@@ -112,8 +112,13 @@ extension TemplateScope {
 
         /// Returns the meaning of a template, without a period at the end.
         private static func meaning(of name: String) -> String {
-            meanings[String(name.prefix { $0 != "." })] ?? ""
+            name.hasSuffix(hostSuffix)
+                ? "the host and port of a fake, without `http://`"
+                : meanings[String(name.prefix { $0 != "." })] ?? ""
         }
+
+        /// The end of the name of a template for the host and port of a fake.
+        package static let hostSuffix = ".host"
 
         private static let meanings = [
             "fake": "the URL of a fake",
@@ -155,7 +160,9 @@ extension TemplateScope {
             switch self {
             case .start:
                 Self.instanceNames
-                    + ProviderTable.all.backendProviders.map { "fake.\($0.party)" }
+                    + ProviderTable.all.backendProviders.flatMap {
+                        ["fake.\($0.party)", "fake.\($0.party)" + Self.hostSuffix]
+                    }
                     + ProviderTable.all.profileSecrets.map {
                         "secret.\($0.name.rawValue)"
                     }

@@ -117,6 +117,11 @@ struct EnvironmentGuess: Sendable {
     ) {
         let name = variable.name
         let party = provider.party.description
+        // Every started backend gets the variable of an emulator if it accepts unsigned tokens.
+        guard !provider.hints.emulatorVariables.contains(name) else { return }
+        let isAddress =
+            variable.fallback?.isAddress == true
+            || !nameParts.isDisjoint(with: ["URL", "HOST", "ENDPOINT", "URI"])
         // Another secret of the sender is no key for its API.
         let isOtherSecret =
             use.map { $0 != .key }
@@ -124,17 +129,16 @@ struct EnvironmentGuess: Sendable {
                 && !nameParts.isDisjoint(with: Self.webhookWords.union(Self.signingWords)))
         if let value = provider.hints.values.first(where: { name.contains($0.key) })?.value {
             if !isStandard { values[name] = value }
-        } else if !nameParts.isDisjoint(with: Self.secretWords) {
+        } else if !isAddress, !nameParts.isDisjoint(with: Self.secretWords) {
             if provider.party.secret("key") != nil, !isStandard, !isOtherSecret {
                 values[name] = "{{secret.\(party)-key}}"
             }
-        } else if variable.fallback?.isAddress == true
-            || !nameParts.isDisjoint(with: Self.addressWords)
-        {
-            let path = (variable.fallback ?? "").dropFirst(
-                OriginClients.origin(of: variable.fallback ?? "").count
-            )
-            let trimmedPath = path.hasSuffix("/") ? path.dropLast() : path
+        } else if isAddress || !nameParts.isDisjoint(with: Self.addressWords) {
+            let origin = OriginClients.origin(of: variable.fallback ?? "")
+            // The fake may serve the paths of a host below a prefix.
+            let host = provider.hosts.first { origin.lowercased().hasSuffix("/" + $0.name) }
+            let path = (host?.pathPrefix ?? "") + (variable.fallback ?? "").dropFirst(origin.count)
+            let trimmedPath = path.hasSuffix("/") ? String(path.dropLast()) : path
             // The standard value has no path.
             guard !isStandard || !trimmedPath.isEmpty else { return }
             values[name] = "{{fake.\(party)}}" + trimmedPath

@@ -15,6 +15,8 @@ struct Framework: Sendable {
         /// Whether each file that matches is a program of its own, which serves only its own
         /// routes.
         var isOneProgramPerFile = false
+        /// Whether each match is a program, which serves only the route that the match declares.
+        var isOneProgramPerMatch = false
         /// Whether the command is only a guess, so that the others come first.
         var isWeak = false
     }

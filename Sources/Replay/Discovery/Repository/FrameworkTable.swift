@@ -6,7 +6,9 @@ extension Framework {
 
     // MARK: JavaScript
 
-    private static let javaScript = [next, supabase, deno, nest, fastify, express, nodeServer]
+    private static let javaScript = [
+        next, supabase, firebase, deno, nest, fastify, express, nodeServer,
+    ]
 
     private static let next = Framework(
         name: "Next.js",
@@ -51,6 +53,38 @@ extension Framework {
             )
         ])
     )
+
+    private static let firebase = Framework(
+        name: "Firebase function",
+        extensions: javaScriptExtensions,
+        starts: [
+            StartRule(
+                file: #"\.[cm]?js$"#,
+                text: Pattern(stringLiteral: functionName(as: "app")),
+                command: "npx --yes @google-cloud/functions-framework --target={{app}} "
+                    + "--port={{port}}",
+                isOneProgramPerMatch: true
+            ),
+            StartRule(
+                file: #"\.ts$"#,
+                text: Pattern(stringLiteral: functionName(as: "app")),
+                command: "npm run build && npx --yes @google-cloud/functions-framework "
+                    + "--target={{app}} --port={{port}}",
+                isOneProgramPerMatch: true
+            ),
+        ],
+        // Each function is a program that serves every path.
+        routes: RouteSyntax(
+            requires: ["onRequest("],
+            declarations: [Pattern(stringLiteral: functionName(as: "path"))]
+        )
+    )
+
+    /// The pattern of a function that receives requests, with its name in a group.
+    private static func functionName(as group: String) -> String {
+        #"^(?:exports\.|export\s+const\s+)(?<"# + group
+            + #">\w+)\s*=\s*(?:\w+\s*\.\s*|\w+\([^()]*\)\s*\.\s*)*onRequest\("#
+    }
 
     private static let deno = Framework(
         name: "Deno",

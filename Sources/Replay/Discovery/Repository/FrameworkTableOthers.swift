@@ -232,7 +232,31 @@ extension Framework {
 
     // MARK: Other languages
 
-    static let others = [dotNet, rust, elixir, vapor, documentation]
+    static let others = [dotNet, rust, elixir, vapor, script, routeTable, documentation]
+
+    /// A script that starts a program of any language.
+    private static let script = Framework(
+        name: "a start script",
+        extensions: [],
+        starts: [
+            StartRule(
+                file: #"(?:^|/)(?:run|start|serve|server)\.sh$"#,
+                text: #"^#![^\n]*\b(?<app>(?:ba|z|da)?sh)\s*$"#,
+                command: "{{app}} {{file}}",
+                isWeak: true
+            )
+        ]
+    )
+
+    /// Routes whose method and path are one string, such as the keys of a table.
+    private static let routeTable = Framework(
+        name: "a table of routes",
+        extensions: SourceSurvey.sourceExtensions,
+        starts: [],
+        routes: RouteSyntax(declarations: [
+            #"(?<!request\()["'`](?<method>GET|POST|PUT|PATCH|DELETE) (?<path>/[^"'`\s]*)["'`]"#
+        ])
+    )
 
     private static let dotNet = Framework(
         name: "ASP.NET Core",

@@ -20,7 +20,7 @@ struct PackageScripts: Sendable {
     ]
     /// Commands that start a user interface or build tools, and no server.
     private static let frontEndCommand: Pattern =
-        #"^(?:npx )?(?:expo|react-scripts|vite|ng|electron|react-native|webpack|parcel|next|nuxt|vue-cli-service|astro|serve|http-server|tsc|turbo|nx|lerna)\b|--workspace\b|\s-w\s"#
+        #"^(?:npx )?(?:expo|react-scripts|vite|ng|electron|react-native|webpack|parcel|firebase|next|nuxt|vue-cli-service|astro|serve|http-server|tsc|turbo|nx|lerna)\b|\bfirebase (?:emulators|serve|functions)|^npm run (?:shell|serve)\b|--workspace\b|\s-w\s"#
     private static let builtFile: Pattern =
         #"^node\s+(?:-\S+\s+)*(?<file>(?:\./)?(?:dist|build|out|lib|\.next|\.output)/\S+)"#
 

@@ -14,6 +14,7 @@ struct RouteSurvey: Sendable {
     init(_ files: [SurveyedFile]) {
         let graph = RouteGraph(files)
         let models = RequestModels(files.map(\.source))
+        let functions = FunctionIndex(files.map(\.source))
         var routes: [SourceSurvey.Route] = []
         var open: [SourceSurvey.Route] = []
         var documented: [SourceSurvey.Route] = []
@@ -28,7 +29,13 @@ struct RouteSurvey: Sendable {
                 declaredLines[route.file].first { $0 > route.line } ?? source.lines.count + 1
             let handler = source.lines[(route.line - 1)..<max(route.line, end - 1)]
                 .prefix(Self.handlerLineCountMax)
-            let names = HandlerNames(handler.joined(separator: "\n"), models)
+            var names = HandlerNames(handler.joined(separator: "\n"), models)
+            if names.body.isEmpty, route.method != "GET" {
+                names = HandlerNames(
+                    Self.functionsNamed(in: source.lines[route.line - 1], functions, route.file),
+                    models
+                )
+            }
             let isDocumentation = source.path.hasSuffix(".md")
             let found = SourceSurvey.Route(
                 method: route.method,
@@ -57,6 +64,26 @@ struct RouteSurvey: Sendable {
         }
         self.routes = Array((declared + added).uniqued().prefix(Self.routeCountMax))
     }
+
+    /// Returns the text of the functions that a declaration names, and of the functions to which
+    /// these pass the body of the request.
+    private static func functionsNamed(
+        in declaration: String,
+        _ functions: FunctionIndex,
+        _ file: Int
+    ) -> String {
+        let texts = declaration.identifiers.uniqued().compactMap {
+            functions.text(of: $0, from: file)
+        }
+        let inner = texts.flatMap { text in
+            SourceText(path: "", text: text).matches(bodyArgument).compactMap { $0["name"] }
+        }.uniqued().compactMap { functions.text(of: $0, from: file) }
+        return (texts + inner).uniqued().joined(separator: "\n")
+    }
+
+    /// A call to which the code passes the body of a request.
+    private static let bodyArgument: Pattern =
+        #"\b(?<name>\w+)\((?:[^()\n]*,\s*)?(?:body|json|data|payload)\s*[,)]"#
 
     /// Returns the path of a route with `{{id}}` in place of its parameter; nil if it has several
     /// parameters.
@@ -153,6 +180,8 @@ struct HandlerNames: Sendable {
             object + #"\??\.(?<name>[A-Za-z_][A-Za-z0-9_]{0,40})\b(?!\s*\()"#,
             object + #"\??\[\s*["'`](?<name>[A-Za-z_][A-Za-z0-9_]{0,40})["'`]"#,
             object + #"(?:\(\))?\.(?:get|fetch|input)\(\s*["'`](?<name>[A-Za-z_]\w{0,40})["'`]"#,
+            #"\w\(\s*"# + object + #"\s*,\s*["'](?<name>[A-Za-z_]\w{0,40})["']"#,
+            #"["'](?<name>[A-Za-z_]\w{0,40})["']\s+in\s+"# + object + #"\b"#,
             #"\{(?<names>[\w\s,:='"]+)\}\s*=\s*[^;\n]*\b"# + object + #"\b"#,
         ].map(Pattern.init(stringLiteral:))
     }

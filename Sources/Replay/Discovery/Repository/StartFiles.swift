@@ -53,6 +53,13 @@ struct StartFiles: Sendable {
                 #"^(?:run|start|serve|server|dev|run-dev|api)\s*:(?!=)[^\n]*\n\t[@-]?(?<command>[^\n]+)"#,
             source: .makefile
         ),
+        // A command in the documentation that begins with the variable of the port.
+        Form(
+            file: #"(?:^|/)(?:README|readme)\.md$"#,
+            command:
+                #"^[ \t]*(?:\$ )?(?:[A-Z][A-Z0-9_]*=\S* )*PORT=\S* (?:[A-Z][A-Z0-9_]*=\S* )*(?<command>[^\n`]+)$"#,
+            source: .guess
+        ),
         Form(
             file: #"(?:^|/)Dockerfile$"#,
             command: #"^(?:CMD|ENTRYPOINT)\s+(?<command>[^\n]+(?:\\\n[^\n]+)*)"#,
@@ -118,6 +125,7 @@ struct StartFiles: Sendable {
         }
         command = command.replacing("\\\n", with: " ").replacing("\\\"", with: "\"")
             .replacing(#/\s*--reload\b/#, with: "")
+            .replacing(#/^\.?venv\/bin\//#, with: "")
             .replacing(#/\$\{PORT(?::?-[^}]*)?\}|\$\(PORT\)|\$PORT\b/#, with: "{{port}}")
             .replacing(#/(--port[ =]|\s-p[ =]?)\d{2,5}\b/#) { "\($0.1){{port}}" }
             .replacing(#/((?:--bind|-b)[ =]\S*?:)\d{2,5}\b/#) { "\($0.1){{port}}" }

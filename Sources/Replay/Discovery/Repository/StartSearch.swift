@@ -84,30 +84,39 @@ struct StartSearch: Sendable {
         guard rule.file.occurs(in: source.path), rule.needs.map(paths.contains) ?? true else {
             return
         }
-        var line: Int?
-        var app = ""
-        if let pattern = rule.text {
-            guard let match = source.matches(pattern).first else { return }
-            (line, app) = (match.line, match["app"] ?? "")
+        guard let pattern = rule.text else { return add(rule, framework, source, nil) }
+        let matches = source.matches(pattern)
+        for match in rule.isOneProgramPerMatch ? matches : Array(matches.prefix(1)) {
+            add(rule, framework, source, match)
         }
+    }
+
+    /// Adds the command of a rule for a match in a file; nil if the rule needs none.
+    private mutating func add(
+        _ rule: Framework.StartRule,
+        _ framework: Framework,
+        _ source: SourceText,
+        _ match: SourceText.Match?
+    ) {
         let parts = source.path.split(separator: "/").map(String.init)
         let stem = source.path.lastIndex(of: ".").map { String(source.path[..<$0]) } ?? source.path
         var modules = stem.split(separator: "/").map(String.init)
         if modules.last == "__init__" { modules.removeLast() }
-        let command = rule.command.replacing("{{app}}", with: app)
+        let command = rule.command.replacing("{{app}}", with: match?["app"] ?? "")
             .replacing("{{file}}", with: source.path)
             .replacing("./{{folder}}", with: parts.count > 1 ? "./{{folder}}" : ".")
             .replacing("{{folder}}", with: parts.dropLast().joined(separator: "/"))
             .replacing("{{module}}", with: modules.joined(separator: "."))
+        let location = below(source.path) + (match.map { ":\($0.line)" } ?? "")
         candidates.append(
             StartCandidate(
                 command: command,
                 folder: folder,
-                evidence: "\(framework.name) in \(below(source.path))"
-                    + (line.map { ":\($0)" } ?? ""),
+                evidence: "\(framework.name) in \(location)",
                 environment: framework.environment,
                 source: rule.isWeak ? .guess : .framework,
-                scope: rule.isOneProgramPerFile ? below(source.path) : ""
+                scope: rule.isOneProgramPerMatch
+                    ? location : rule.isOneProgramPerFile ? below(source.path) : ""
             )
         )
     }

@@ -12,9 +12,12 @@ struct WebhookRoutes: Sendable {
             .map(\.element)
     }
 
-    /// Returns the most likely route of a file; an empty path stands for every file.
+    /// Returns the most likely route of a file or of one line of it; an empty path means every
+    /// file.
     func best(in path: String) -> SourceSurvey.Route? {
-        routes.first { path.isEmpty || $0.location.hasPrefix(path + ":") }
+        routes.first {
+            path.isEmpty || $0.location == path || $0.location.hasPrefix(path + ":")
+        }
     }
 
     private static let senderNames = ProviderTable.all.senders.map { normalized("\($0.0)") }
