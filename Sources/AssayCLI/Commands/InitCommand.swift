@@ -143,8 +143,9 @@ struct InitCommand: AsyncParsableCommand {
             let hint = attempts.first.map { " [\($0.text)]" } ?? ""
             Terminal.error("How is the backend started?\(hint) ")
             let userInput = (readLine() ?? "").trimmingCharacters(in: .whitespaces)
-            if let number = Int(userInput), attempts.indices.contains(number - 1) {
-                attempts = [attempts[number - 1]]
+            let programs = repository.programs
+            if let number = Int(userInput), programs.indices.contains(number - 1) {
+                attempts = attempts.filter { $0.candidate?.program == programs[number - 1].program }
             } else if !userInput.isEmpty {
                 attempts = [InitAttempt(candidate: nil, command: userInput)]
             }

@@ -49,7 +49,7 @@ struct CandidateText {
 
     /// The list of the candidates with their evidence, at most 80 columns wide.
     var lines: [String] {
-        let candidates = repository.candidates
+        let candidates = repository.programs
         var lines: [String] = []
         for (index, candidate) in candidates.prefix(Self.listedMax).enumerated() {
             let folder = candidate.folder.isEmpty ? "" : "  in \(candidate.folder)/"

@@ -26,6 +26,12 @@ struct EnvironmentGuessTests {
         ("process.env.REVENUECAT_API_URL", "REVENUECAT_API_URL", "{{fake.revenuecat}}"),
         ("process.env.RC_SECRET_KEY", "RC_SECRET_KEY", "{{secret.revenuecat-key}}"),
         ("process.env.ONESIGNAL_API_KEY", "ONESIGNAL_API_KEY", nil),
+        ("process.env.FIREBASE_API_KEY", "FIREBASE_API_KEY", "assay-test"),
+        (
+            "process.env.FIREBASE_AUTH_URL || 'https://identitytoolkit.googleapis.com'",
+            "FIREBASE_AUTH_URL", "{{fake.firebase}}/identitytoolkit.googleapis.com"
+        ),
+        ("process.env.FIREBASE_AUTH_EMULATOR_HOST", "FIREBASE_AUTH_EMULATOR_HOST", nil),
         ("process.env.PORT", "PORT", nil), ("process.env.NODE_ENV || 'dev'", "NODE_ENV", nil),
         ("process.env.DATABASE_PATH || 'a/app.db'", "DATABASE_PATH", "{{data}}/app.db"),
         ("process.env.DATA_DIRECTORY", "DATA_DIRECTORY", nil),

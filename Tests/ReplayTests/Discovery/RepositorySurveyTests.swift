@@ -88,6 +88,48 @@ struct RepositorySurveyTests {
         #expect(repository.survey(of: web).routes.map(\.path) == ["/"])
     }
 
+    @Test func `a program with several start commands is one program`() {
+        let repository = RepositorySurvey([
+            .init(path: "requirements.txt", text: "fastapi"),
+            .init(path: "Procfile", text: "web: gunicorn app.main:app -b :$PORT"),
+            .init(
+                path: "app/main.py",
+                text: "app = FastAPI()\nif x:\n    uvicorn.run(app)\n"
+            ),
+            .init(path: "admin.py", text: "site = FastAPI()"),
+        ])
+        #expect(repository.candidates.count == 4)
+        #expect(
+            repository.programs.map(\.command) == [
+                "gunicorn app.main:app -b :{{port}}",
+                "python -m uvicorn admin:site --port {{port}}",
+            ]
+        )
+    }
+
+    @Test func `a handler in another file shows the members of the body`() {
+        let survey = SourceSurvey([
+            .init(
+                path: "server.js",
+                text: "const ROUTES = {\n  'POST /v1/register': register,\n};"
+            ),
+            .init(
+                path: "users.js",
+                text: """
+                    async function register(request) {
+                      const body = await read(request);
+                      save(body.appUserId, deviceOf(body));
+                    }
+                    function deviceOf(body) {
+                      return body.deviceId;
+                    }
+                    """
+            ),
+        ])
+        #expect(survey.routes.map(\.path) == ["/v1/register"])
+        #expect(survey.routes.first?.bodyNames == ["appUserId", "deviceId"])
+    }
+
     @Test func `hostile files are searched to the end`() {
         let long = String(repeating: "def f(x):\n    \n", count: 5000)
         let words = String(repeating: "word ", count: 20_000)

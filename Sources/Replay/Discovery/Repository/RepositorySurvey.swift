@@ -10,6 +10,8 @@ package struct RepositorySurvey: Sendable {
 
     /// The commands that seem to start a backend, the most likely one first.
     package let candidates: [StartCandidate]
+    /// The most likely command of each program.
+    package var programs: [StartCandidate] { candidates.uniqued(by: \.program) }
     package let frontEnds: [FrontEnd]
     private let files: [SurveyedFile]
     /// The facts about each project with a start command, by its folder.

@@ -41,6 +41,28 @@ package struct StartCandidate: Hashable, Sendable {
         "watch", "nodemon",
     ]
 
+    /// The program that the command starts; several commands may start the same program.
+    package var program: String { "\(folder)\n\(scope)\n\(Self.program(in: command))" }
+
+    private static let file: Pattern = #"^(?:\./)?(?<name>[\w./-]+)\.(?:py|[cm]?[jt]s)$"#
+    private static let module: Pattern = #"^(?<name>[\w.]+):\w+(?:\(\))?$"#
+
+    /// Returns the main file of a command without its extension, the name of a tool that starts
+    /// the project, or else the command.
+    private static func program(in command: String) -> String {
+        let words = command.split(separator: " ").map(String.init)
+        for word in words {
+            if let name = module.first("name", in: word) { return name.replacing(".", with: "/") }
+            if let name = file.first("name", in: word) { return name }
+        }
+        let tools = [
+            "rails": ["rails", "bin/rails", "rackup", "puma"],
+            "package": ["npm", "yarn", "pnpm", "bun"], "maven": ["mvn", "./mvnw"],
+            "gradle": ["gradle", "./gradlew"],
+        ]
+        return tools.first { !$0.value.allSatisfy { !words.contains($0) } }?.key ?? command
+    }
+
     /// Whether the command seems to start another program than a server.
     var isOtherProgram: Bool {
         command.lowercased().split { !$0.isLetter && !$0.isNumber }
