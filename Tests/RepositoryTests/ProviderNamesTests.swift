@@ -97,7 +97,7 @@ struct ProviderNamesTests {
         NamingArea(
             "Sources/Replay/",
             "events that a contract describes, the app with accounts, a contract key in a message, and the script of the Despia bridge",
-            ["revenuecat": 1, "onesignal": 1, "firebase": 3, "purchasely": 0, "despia": 2]
+            ["revenuecat": 1, "onesignal": 1, "firebase": 5, "purchasely": 0, "despia": 2]
         ),
         NamingArea(
             "Sources/Recording/",

@@ -93,7 +93,7 @@ struct InitCommand: AsyncParsableCommand {
     /// Returns the one thing to correct in the profile, or else the command that runs the
     /// contracts.
     private func lastLines(_ discovery: BackendDiscovery, _ verifyWords: [String]) -> [String] {
-        guard let defect = discovery.defect else {
+        guard let defect = ProfileDefect.first(in: discovery) else {
             return ["Next:  \(Terminal.next(verifyWords))"]
         }
         let doctor = Terminal.next(["doctor"] + verifyWords.dropFirst())

@@ -69,11 +69,11 @@ extension BackendDiscovery {
             )
         else { return false }
         // Only a login of a phone that has a user sends the ID of this user and its proof.
-        let optionalNames = route.bodyNames.filter(Self.isOfEarlierUser)
+        let optionalNames = route.bodyNames.filter(RequestMembers.isOfEarlierUser)
         let names = route.bodyNames.filter { !optionalNames.contains($0) }
         var request = HTTPMessage.Request("POST", route.path)
         let values = NamedValues(texts: ["id": id, "device": name + "-l", "platform": "ios"])
-        guard let sent = try? values.filled(Self.body(names).text) else { return false }
+        guard let sent = try? values.filled(RequestMembers.body(names).text) else { return false }
         request.fields += fields
         request.fields.append(.init("content-type", "application/json"))
         request.body = Array(sent.utf8)
@@ -81,9 +81,11 @@ extension BackendDiscovery {
         guard case .answered(let response) = outcome, (200..<300).contains(response.status) else {
             return false
         }
-        var body = Self.body(names).object ?? [:]
+        var body = RequestMembers.body(names).object ?? [:]
         for name in optionalNames {
-            body[name] = .string(Self.value(of: name) == "{{id}}" ? "{{id}}" : "{{proof}}")
+            body[name] = .string(
+                RequestMembers.value(of: name) == "{{id}}" ? "{{id}}" : "{{proof}}"
+            )
         }
         var endpoint = Profile.Endpoint(
             method: "POST",
@@ -97,15 +99,6 @@ extension BackendDiscovery {
         profile.namesOfDefaultEndpoints.remove("login")
         note("endpoints: login", "POST \(route.path) signs in the user of an ID token")
         return true
-    }
-
-    /// Returns whether a member of a login names the user of the phone before the login, or proves
-    /// that the phone belongs to this user.
-    private static func isOfEarlierUser(_ name: String) -> Bool {
-        let words = [
-            "current", "anonymous", "previous", "claim", "proof", "devicetoken", "appuser",
-        ]
-        return words.contains { name.lowercased().filter(\.isLetter).contains($0) }
     }
 
     /// Notes the databases of the owner that the backend writes to during a run.

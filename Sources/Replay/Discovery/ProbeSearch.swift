@@ -109,7 +109,7 @@ extension BackendDiscovery {
                 continue
             }
             let query = route.queryNames.first { name in
-                Self.idWords.contains(name.lowercased().filter { $0.isLetter })
+                RequestMembers.idWords.contains(name.lowercased().filter { $0.isLetter })
             }
             if let query { paths.append(("\(path)?\(query)={{id}}", nil)) }
             let last = path.split(separator: "/").last.map { $0.lowercased() } ?? ""

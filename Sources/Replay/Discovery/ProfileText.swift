@@ -51,7 +51,7 @@ extension BackendDiscovery {
         var lines: [String] = []
         for (name, endpoint) in profile.endpoints.sorted(by: { $0.key < $1.key })
         where !profile.namesOfDefaultEndpoints.contains(name) {
-            let parts = Self.parts(of: endpoint)
+            let parts = endpoint.lineParts
             let line =
                 parts.count == 1
                 ? "\(endpoint.method) \(endpoint.path)" : "{\(parts.joined(separator: ", "))}"
@@ -70,23 +70,13 @@ extension BackendDiscovery {
         return lines
     }
 
-    /// Returns the keys of a request on one line.
-    private static func parts(of endpoint: Profile.Endpoint) -> [String] {
-        var parts = ["\(endpoint.method.lowercased()): \(yamlScalar(endpoint.path))"]
-        if let actor = endpoint.credentials?.actor { parts.append("as: \(yamlScalar(actor))") }
-        if let body = endpoint.body { parts.append("body: \(body.text)") }
-        if let id = endpoint.responseIDPointer { parts.append("id: \(id)") }
-        if let proof = endpoint.responseProofPointer { parts.append("proof: \(proof)") }
-        return parts
-    }
-
     private var userLines: [String] {
         var lines: [String] = []
         if profile.idForm != .string { lines.append("  ids: \(profile.idForm.rawValue)") }
         switch profile.creation {
         case .register: break
         case .request(let endpoint):
-            lines.append("  create: {\(Self.parts(of: endpoint).joined(separator: ", "))}")
+            lines.append("  create: {\(endpoint.lineParts.joined(separator: ", "))}")
         case .command(let words, _):
             lines.append(
                 "  create: {command: [\(words.map(Self.yamlScalar).joined(separator: ", "))]}"
@@ -155,5 +145,19 @@ extension BackendDiscovery {
                 text.lowercased()
             )
         return isPlain ? text : JSONValue.string(text).text
+    }
+}
+
+extension Profile.Endpoint {
+    /// The keys of the request on one line.
+    fileprivate var lineParts: [String] {
+        var parts = ["\(self.method.lowercased()): \(BackendDiscovery.yamlScalar(path))"]
+        if let actor = self.credentials?.actor {
+            parts.append("as: \(BackendDiscovery.yamlScalar(actor))")
+        }
+        if let body = self.body { parts.append("body: \(body.text)") }
+        if let id = self.responseIDPointer { parts.append("id: \(id)") }
+        if let proof = self.responseProofPointer { parts.append("proof: \(proof)") }
+        return parts
     }
 }

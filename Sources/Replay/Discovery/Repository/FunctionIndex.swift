@@ -21,7 +21,8 @@ struct FunctionIndex: Sendable {
     init(_ sources: [SourceText]) {
         self.sources = sources
         for (file, source) in sources.enumerated() where SourceSurvey.isSource(source.path) {
-            for match in Self.definitions.flatMap(source.matches) {
+            let matches = Self.definitions.flatMap(source.matches).uniqued(by: \.lastLine)
+            for match in matches {
                 guard let name = match["name"] else { continue }
                 positions[name, default: []].append(
                     Position(file: file, line: match.lastLine)
