@@ -101,13 +101,14 @@ package struct GrammarReference: Sendable {
         let words = location.key.shape.templateWords
         for word in words where !templates.contains(where: { $0.meaning.hasPrefix(word.meaning) }) {
             let names = words.filter { $0.meaning == word.meaning }.map {
-                String($0.word.drop { $0 != "." }.dropFirst())
+                String($0.word.drop { $0 != "." }.dropFirst().prefix { $0 != "." })
             }
             let group = word.word.prefix { $0 != "." }
+            let suffix = word.word.dropFirst(group.count + 1).drop { $0 != "." }
             templates.append(
                 names.count > 1
                     ? (
-                        "{{\(group).NAME}}",
+                        "{{\(group).NAME\(suffix)}}",
                         word.meaning + "; NAME is " + names.joined(separator: ", ")
                     ) : ("{{\(word.word)}}", word.meaning)
             )

@@ -73,7 +73,11 @@ struct ProfileExampleTests {
     @Test func `templates that differ in a name are one line`() throws {
         let location = try #require(Self.reference.keyLocations(named: "start.command").first)
         let names = Self.reference.templates(of: location).map(\.name)
-        #expect(names == ["{{port}}", "{{data}}", "{{fake.NAME}}", "{{secret.NAME}}"])
+        #expect(
+            names == [
+                "{{port}}", "{{data}}", "{{fake.NAME}}", "{{fake.NAME.host}}", "{{secret.NAME}}",
+            ]
+        )
     }
 
     @Test(

@@ -176,7 +176,7 @@ final class CaseRunner: Sendable {
         var judgment = await judgmentAfterRun(plan)
         if judgment.verdict == .failed { judgment = await judgmentAfterRechecks(judgment) }
         if judgment.verdict == .inconclusive {
-            switch await proofOfMissingCall(judgment) {
+            switch await MissingCallProof(judgment, baselineRuns) {
             case .proven(let reason):
                 return CaseResult(
                     contract: plan.contract,
@@ -409,45 +409,6 @@ final class CaseRunner: Sendable {
             )
         }
         return judgment.replacing(subject: subject)
-    }
-
-    /// A proof that the backend, by design, never makes the call that the fault of a case hits.
-    private enum MissingCallProof {
-        /// The text is the reason why the case does not apply.
-        case proven(String)
-        /// Assay was paused during the runs that are the proof.
-        case starved([RunRecord])
-    }
-
-    /// Returns the proof that the backend, by design, never makes the call that the fault of the
-    /// case hits.
-    ///
-    /// The proof is a run of the same steps without faults: in that run too, the backend does not
-    /// call the provider. Returns nil when it calls the provider, or when the case has other
-    /// findings.
-    private func proofOfMissingCall(_ judgment: CaseJudgment) async -> MissingCallProof? {
-        let evidence = judgment.evidence
-        let plan = evidence.plan
-        guard !judgment.findings.isEmpty,
-            judgment.findings.allSatisfy({ $0.code == .faultNotApplied }),
-            plan.contract.search == nil, !plan.subject.affectsAllUsers,
-            let missedCall = PlannedFaultRule.missedCall(in: evidence)
-        else { return nil }
-        let faultFreePlan = plan.comparedWithFaultFreeRun
-        let baselines =
-            plan.baselineHasAllSteps
-            ? evidence.baselines : await baselineRuns.records(of: faultFreePlan)
-        guard !baselines.isEmpty,
-            baselines.allSatisfy({ $0.runProblem == nil && missedCall.isMissed(in: $0) })
-        else { return nil }
-        guard baselines.allSatisfy({ $0.starvation == nil }) else {
-            baselineRuns.forget(baselineOf: faultFreePlan)
-            return .starved(baselines)
-        }
-        return .proven(
-            "the fault needs a call from the backend to \(missedCall.provider), but the backend makes "
-                + "none in this case, even without the fault"
-        )
     }
 
     // MARK: Remembered results

@@ -62,6 +62,7 @@ extension BackendDiscovery {
     ) async -> Bool {
         let execution = executor(session).runWithoutSteps(name + "-l")
         let id = execution.namespace.id(of: "ada")
+        // A token that cannot be issued leaves the login unknown; the route is then only noted.
         guard
             let fields = try? await execution.requests.credentials(
                 Profile.Credentials(actor: id),
@@ -73,6 +74,7 @@ extension BackendDiscovery {
         let names = route.bodyNames.filter { !optionalNames.contains($0) }
         var request = HTTPMessage.Request("POST", route.path)
         let values = NamedValues(texts: ["id": id, "device": name + "-l", "platform": "ios"])
+        // A body with an unknown template cannot be sent.
         guard let sent = try? values.filled(RequestMembers.body(names).text) else { return false }
         request.fields += fields
         request.fields.append(.init("content-type", "application/json"))
