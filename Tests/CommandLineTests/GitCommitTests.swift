@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -34,6 +35,37 @@ struct GitCommitTests {
         let folder = try TemporaryFolder()
         for (path, text) in files { try folder.write(text, to: path) }
         #expect(GitCommit.current(in: folder.path + place) == "0123456789ab")
+    }
+
+    @Test func `a report names the commit of the backend and not of the working folder`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        for (place, commit) in [("", String(repeating: "f", count: 40)), ("api/", Self.commit)] {
+            try folder.write("ref: refs/heads/main\n", to: place + ".git/HEAD")
+            try folder.write(commit + "\n", to: place + ".git/refs/heads/main")
+        }
+        try folder.write(
+            """
+            assay: 1
+            start:
+              command: "exec '\(Program.path)' backend --port {{port}} --data '{{data}}'"
+              ready: GET /healthz
+            endpoints: {revenuecat-webhook: POST /api/webhooks/revenuecat}
+            secrets: {revenuecat-authorization: Bearer assay-test-token}
+            probes: {subscription: {get: "/test/subscriptions/{{id}}", read: {access: /access}}}
+            """,
+            to: "api/assay.yaml"
+        )
+        let arguments = ["verify", "--profile", "api/assay.yaml", "--only", "S-08"]
+        let run = try await Program(
+            arguments + ["--report", "json=report.json"],
+            folder: folder.path
+        ).wait()
+        #expect(run.status == 0, "\(run.output)\(run.errors)")
+        let report = try String(contentsOfFile: folder.path + "/report.json", encoding: .utf8)
+        #expect(report.contains("0123456789ab"))
+        #expect(!report.contains("ffffffffffff"))
     }
 
     @Test(

@@ -47,6 +47,7 @@ struct InitTests {
         ]
         for line in wanted { #expect(text.contains(line), "\(line) in\n\(text)") }
         #expect(!text.contains("except"), "nothing is switched off")
+        #expect(made.output.contains("Next:  "), "\(made.output)")
         #expect(FileManager.default.fileExists(atPath: folder.path + "/.assay/profile.schema.json"))
         let lint = try await Program(["lint", "assay.yaml"], folder: folder.path).wait()
         #expect(lint.status == 0, "\(lint.errors)")
@@ -196,6 +197,18 @@ struct InitTests {
             #expect(FileManager.default.fileExists(atPath: folder.path + "/" + name), "\(name)")
             #expect(!FileManager.default.fileExists(atPath: below + "/" + name), "\(name)")
         }
+    }
+
+    @Test func `the last lines state what refuses the sender, and not the next command`()
+        async throws
+    {
+        let folder = try Self.folder(Self.source)
+        let start = Self.start.replacing("exec ", with: "exec env REVENUECAT_WEBHOOK_AUTH=other ")
+        let made = try await Program(["init", "--start", start], folder: folder.path).wait()
+        let text = made.output.replacing("\n", with: " ")
+        #expect(text.contains("One thing is wrong: POST /api/webhooks/revenuecat returns 401"))
+        #expect(text.contains("revenuecat-authorization: VALUE_OF_THE_BACKEND"), "\(text)")
+        #expect(!text.contains("Next:"), "\(text)")
     }
 
     @Test func `the next start command is tried after one that fails`() async throws {
