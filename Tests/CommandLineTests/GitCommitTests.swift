@@ -50,6 +50,7 @@ struct GitCommitTests {
             assay: 1
             start:
               command: "exec '\(Program.path)' backend --port {{port}} --data '{{data}}'"
+              cwd: .
               ready: GET /healthz
             endpoints: {revenuecat-webhook: POST /api/webhooks/revenuecat}
             secrets: {revenuecat-authorization: Bearer assay-test-token}
@@ -59,11 +60,11 @@ struct GitCommitTests {
         )
         let arguments = ["verify", "--profile", "api/assay.yaml", "--only", "S-08"]
         let run = try await Program(
-            arguments + ["--report", "json=report.json"],
+            arguments + ["--report", "html=report.html"],
             folder: folder.path
         ).wait()
         #expect(run.status == 0, "\(run.output)\(run.errors)")
-        let report = try String(contentsOfFile: folder.path + "/report.json", encoding: .utf8)
+        let report = try String(contentsOfFile: folder.path + "/report.html", encoding: .utf8)
         #expect(report.contains("0123456789ab"))
         #expect(!report.contains("ffffffffffff"))
     }

@@ -1,4 +1,5 @@
 import Contracts
+import Providers
 import Testing
 
 @testable import Replay
