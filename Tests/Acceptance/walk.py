@@ -134,7 +134,7 @@ class Walk:
         if re.match(r"\w+=\S+$", line):
             self.variables += line + "\n"
             return
-        if line.startswith("assay init"):
+        if line.startswith("assay init") and "--dry-run" not in line:
             (self.folder / "assay.yaml").unlink(missing_ok=True)
         begin = time.monotonic()
         told = match(SERVING, line)

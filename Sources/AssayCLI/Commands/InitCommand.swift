@@ -66,7 +66,7 @@ struct InitCommand: AsyncParsableCommand {
                 survey: SourceSurvey(SourceFiles.read(FileManager.default.currentDirectoryPath))
             ).run()
         }
-        try DiscoveryRun.checkPathIsFree(write, "assay init")
+        if !dryRun { try DiscoveryRun.checkPathIsFree(write, "assay init") }
         let folder = FileManager.default.currentDirectoryPath
         let repository = RepositorySurvey(SourceFiles.read(folder))
         guard !dryRun else { return try list(repository) }

@@ -230,6 +230,9 @@ struct InitTests {
             "\(made.errors)"
         )
         #expect(try Self.profile(in: folder).contains("ready: GET /healthz"))
+        // A list of start commands overwrites no profile.
+        let listedAgain = try await Program(["init", "--dry-run"], folder: folder.path).wait()
+        #expect(listedAgain.status == 0, "\(listedAgain.errors)")
     }
 
     @Test func `the last line of a failed search asks for the start command`() async throws {
