@@ -20,13 +20,13 @@ struct ResourceLimitTests {
         #expect(result.errors.contains("may open \(limit) files"))
     }
 
-    @Test func `an unreachable fake is reported as an Assay error`() async throws {
+    @Test func `an advertised host that leads elsewhere is reported as wrong usage`() async throws {
         let result = try await Program.run(
             ["verify"] + ExitCodeTests.start() + Self.only
                 + ["--listen", "onesignal=127.0.0.2:0", "--advertise", "127.0.0.1"]
         )
-        #expect(result.status == 70, "\(result.errors)")
+        #expect(result.status == 2, "\(result.errors)")
         #expect(result.errors.contains("the fake onesignal does not respond at http://127.0.0.1:"))
-        #expect(result.errors.contains("not of the backend"))
+        #expect(result.errors.contains("it responds at http://127.0.0.2:"))
     }
 }

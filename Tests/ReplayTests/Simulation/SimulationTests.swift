@@ -85,15 +85,14 @@ struct SimulationTests {
         }
     }
 
-    /// Seconds in which Assay stood still are told, and held against nobody.
-    @Test func `a verdict decided by a stall is reported as a busy machine`() {
-        var busy = 0
+    /// A case that a stall decided runs again, so few results or none name the busy machine.
+    @Test func `a stall of Assay never fails a case`() {
+        var stallCount = 0
         for seed in Self.seeds(8) {
-            // What stalls now and then only is played again, and says nothing of the machine.
             let outcome = SimulatedSuite(seed: seed, load: .overloaded).run()
             #expect(outcome.cases(.failed).isEmpty, "seed \(seed): \(outcome.text)")
-            busy += outcome.results?.count { $0.findings.contains { $0.code == .machineBusy } } ?? 0
+            stallCount += outcome.stallCount
         }
-        #expect(busy > 0, "no schedule starved a verdict, so nothing was tested")
+        #expect(stallCount > 0, "no schedule stalled Assay, so nothing was tested")
     }
 }
