@@ -158,17 +158,13 @@ package final class StartedProgram: Sendable {
     /// Returns whether `/proc` lists a running process of a process group; nil on systems without
     /// `/proc`.
     private static func hasRunningProcess(inGroup group: pid_t) -> Bool? {
-        // The folder cannot be listed on a system without `/proc`.
-        guard let processEntries = try? FileManager.default.contentsOfDirectory(atPath: "/proc"),
-            processEntries.contains("self")
-        else { return nil }
-        return processEntries.contains { name in
-            guard name.first?.isNumber == true,
-                let data = FileManager.default.contents(atPath: "/proc/\(name)/stat")
-            else { return false }
+        ProcessFiles.processIDs?.contains { process in
             // The file has the form `pid (name) state parent group …`, and a name may contain
             // anything.
-            let text = String(decoding: data, as: UTF8.self)
+            let text = String(
+                decoding: ProcessFiles.content(of: "/proc/\(process)/stat"),
+                as: UTF8.self
+            )
             guard let end = text.lastIndex(of: ")") else { return false }
             let columns = text[text.index(after: end)...].split(separator: " ")
             guard columns.count > 2 else { return false }

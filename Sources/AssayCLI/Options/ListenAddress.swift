@@ -23,9 +23,16 @@ struct ListenAddress {
     /// given.
     static func all(_ flags: [String], names: [String]) throws -> [ListenAddress] {
         let name = flags.isEmpty ? Setting.listen.variable : Setting.listen.name
-        return try Setting.listen.texts(flags).map {
-            try ListenAddress($0, names: names, from: name)
-        }
+        return try all(Setting.listen.texts(flags), names: names, from: name)
+    }
+
+    /// Parses addresses that the flag or the variable `source` contains.
+    static func all(
+        _ texts: [String],
+        names: [String],
+        from source: String
+    ) throws -> [ListenAddress] {
+        try texts.map { try ListenAddress($0, names: names, from: source) }
     }
 
     private init(_ text: String, names: [String], from source: String) throws {

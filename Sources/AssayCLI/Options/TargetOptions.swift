@@ -56,6 +56,15 @@ struct ReachOptions: ParsableArguments {
 
     @Option(name: .long, help: Setting.listen.help)
     var listen: [String] = []
+
+    /// The values of `--listen` or of its variable without the address of the control API; nil
+    /// before they are divided.
+    var fakeListenTexts: [String]? = nil
+
+    /// Returns the addresses of the fakes as the user has given them.
+    func listenTexts(_ environment: Setting.Environment) -> [String] {
+        fakeListenTexts ?? Setting.listen.texts(listen, environment)
+    }
 }
 
 extension TargetOptions {
@@ -283,7 +292,12 @@ extension TargetOptions {
                 )
             }
         }
-        for address in try ListenAddress.all(reach.listen, names: parties.map(\.description)) {
+        let source = reach.listen.isEmpty ? Setting.listen.variable : Setting.listen.name
+        for address in try ListenAddress.all(
+            reach.listenTexts(Setting.environment),
+            names: parties.map(\.description),
+            from: source
+        ) {
             guard let party = parties.first(where: { $0.description == address.name }) else {
                 continue
             }
@@ -323,13 +337,9 @@ extension TargetOptions {
 
     /// Removes the control API's address from `--listen`, and returns it.
     mutating func extractControlAddress() throws -> ListenAddress {
-        // The remaining addresses are stored as values of the flag, even those from the variable,
-        // because values of the flag replace the variable.
-        let given = Setting.listen.texts(reach.listen, Setting.environment)
+        let given = reach.listenTexts(Setting.environment)
         let control = given.filter { $0.hasPrefix("control=") }
-        reach.listen = given.filter { !control.contains($0) }
-        // The variable is unset, so that a later read does not return the removed value again.
-        unsetenv(Setting.listen.variable)
+        reach.fakeListenTexts = given.filter { !control.contains($0) }
         return try ListenAddress(
             bare: control.last.map { String($0.dropFirst("control=".count)) }
                 ?? SessionControl.address
@@ -382,7 +392,7 @@ extension TargetOptions {
         for host in Self.hosts(reach.allowHost, environment) {
             arguments += ["--allow-host", host]
         }
-        for entry in Setting.listen.texts(reach.listen, environment) {
+        for entry in reach.listenTexts(environment) {
             arguments += ["--listen", entry]
         }
         return arguments

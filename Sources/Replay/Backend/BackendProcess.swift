@@ -25,11 +25,15 @@ package final class BackendProcess: BackendProgram {
         var program: StartedProgram?
         var timeZone: String?
         var secretChange: SecretChange?
+        /// Whether the backend itself listens on its port; nil until one of its processes has been
+        /// seen listening.
+        var ownsPort: Bool?
         /// The length of the output file when the backend was last started, in bytes.
         var launchOutputSize: UInt64 = 0
     }
 
     private let configuredLaunch: BackendLaunch
+    private let parentEnvironment: [String: String]
     private let folder: String?
     private let launchWithSecrets: @Sendable (SecretChange) -> BackendLaunch
     private let outputPath: String
@@ -47,6 +51,8 @@ package final class BackendProcess: BackendProgram {
     ///   - command: A command line for the shell.
     ///   - folder: The working directory of the command; nil for that of Assay.
     ///   - environment: Environment variables in addition to those of Assay.
+    ///   - parentEnvironment: The environment of Assay. The backend inherits the variables that do
+    ///     not configure Assay.
     ///   - outputPath: The file to which all output is appended.
     ///   - stopSettings: The signal and the time limit for stopping the backend.
     ///   - port: The port of this machine that has to be free again before the backend counts as
@@ -57,6 +63,7 @@ package final class BackendProcess: BackendProgram {
         command: String,
         folder: String? = nil,
         environment: [String: String],
+        parentEnvironment: [String: String] = ProcessInfo.processInfo.environment,
         outputPath: String,
         stopSettings: Profile.StopSettings = Profile.StopSettings(),
         port: UInt16? = nil,
@@ -64,6 +71,7 @@ package final class BackendProcess: BackendProgram {
     ) {
         let launch = BackendLaunch(command: command, environment: environment)
         configuredLaunch = launch
+        self.parentEnvironment = parentEnvironment
         self.launchWithSecrets = launchWithSecrets ?? { _ in launch }
         self.folder = folder
         self.outputPath = outputPath
@@ -89,7 +97,7 @@ package final class BackendProcess: BackendProgram {
         shell.output = .appending(path: outputPath)
         shell.errorOutput = .sameAsOutput
         shell.endsWithParent = true
-        var mergedEnvironment = ProgramCommand.inheritedEnvironment
+        var mergedEnvironment = ProgramCommand.withoutAssayVariables(parentEnvironment)
         for name in launch.removedVariables { mergedEnvironment[name] = nil }
         mergedEnvironment.merge(launch.environment) { $1 }
         mergedEnvironment["ASSAY_PROCESS"] = processMarker
@@ -127,9 +135,11 @@ package final class BackendProcess: BackendProgram {
         let signalNumber = signal == .kill ? SIGKILL : stopSettings.signal.signalNumber
         // The port may belong to another server that listens on behalf of the backend. Such a port
         // stays in use, so the method does not wait for it.
-        let ports = listeningPorts
-        let waitsForPort = port.map { ports.isEmpty || ports.contains(Int($0)) } ?? false
-        for process in processIDsWithRunMarker(outside: program) { kill(process, signalNumber) }
+        let processes = processIDsWithRunMarker
+        let waitsForPort = port.map { ownsPort($0, processes) } ?? false
+        for process in processes where getpgid(process) != program.processID {
+            kill(process, signalNumber)
+        }
         program.signal(signalNumber)
         let killTimer = Task {
             try await RealClock().sleep(for: grace ?? stopSettings.within)
@@ -144,6 +154,20 @@ package final class BackendProcess: BackendProgram {
         program.finish()
         killLeftoverProcesses()
         await waitUntilGone(program, waitsForPort: waitsForPort)
+    }
+
+    /// Returns whether the backend itself listens on its port; true when none of its processes
+    /// listens on a port yet.
+    ///
+    /// Each start of the backend uses the same command, so the first observation is reused: the
+    /// kernel needs several milliseconds to list its sockets.
+    private func ownsPort(_ port: UInt16, _ processes: [pid_t]) -> Bool {
+        if let ownsPort = state.withLock({ $0.ownsPort }) { return ownsPort }
+        let ports = ListeningPorts.of(processes)
+        guard !ports.isEmpty else { return true }
+        let ownsPort = ports.contains(Int(port))
+        state.withLock { $0.ownsPort = ownsPort }
+        return ownsPort
     }
 
     /// The longest wait for the system to remove killed processes and to free the port.
@@ -251,22 +275,10 @@ package final class BackendProcess: BackendProgram {
     ///
     /// Empty on systems without `/proc`.
     private var processIDsWithRunMarker: [pid_t] {
-        // The folder cannot be listed on a system without `/proc`.
-        let processFolderNames =
-            (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-        let markerEntry = Data("ASSAY_PROCESS=\(processMarker)".utf8)
-        return processFolderNames.compactMap { name in
-            guard let process = pid_t(name), process != getpid(),
-                let environment = FileManager.default.contents(atPath: "/proc/\(name)/environ"),
-                environment.range(of: markerEntry) != nil
-            else { return nil }
-            return process
+        let markerEntry = "ASSAY_PROCESS=\(processMarker)"
+        return (ProcessFiles.processIDs ?? []).filter {
+            $0 != getpid() && ProcessFiles.environmentContains(markerEntry, of: $0)
         }
-    }
-
-    /// Returns the processes of the backend that have left its process group.
-    private func processIDsWithRunMarker(outside program: StartedProgram) -> [pid_t] {
-        processIDsWithRunMarker.filter { getpgid($0) != program.processID }
     }
 
     package var listeningPorts: [Int] { ListeningPorts.of(processIDsWithRunMarker) }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Programs
 
 /// Finds the ports on which processes listen, by reading `/proc` on Linux.
 ///
@@ -19,7 +20,7 @@ enum ListeningPorts {
         for process in processes {
             let folder = "/proc/\(process)/fd"
             // A process that has ended listens on no port.
-            for name in (try? fileManager.contentsOfDirectory(atPath: folder)) ?? [] {
+            for name in ProcessFiles.entryNames(in: folder) ?? [] {
                 // The link of a socket is `socket:[12345]`.
                 // A descriptor may be closed after it was listed.
                 guard
@@ -36,31 +37,33 @@ enum ListeningPorts {
         var portNumbers: Set<Int> = []
         for _ in 0..<tableReadCount {
             for table in ["tcp", "tcp6"] {
-                let text = String(decoding: readFile("/proc/net/" + table), as: UTF8.self)
-                portNumbers.formUnion(ports(in: text, ownedSocketIDs))
+                let lines = linesOfListeningSockets(
+                    in: ProcessFiles.content(of: "/proc/net/" + table)
+                )
+                portNumbers.formUnion(ports(in: lines, ownedSocketIDs))
             }
         }
         return portNumbers.sorted()
     }
 
-    /// Reads a whole file under `/proc`.
+    /// Returns the lines of a table of sockets that may describe a listening socket.
     ///
-    /// The kernel returns only whole lines, so a read may return fewer bytes than requested before
-    /// the end of the file. Foundation takes such a read for the end of the file, so this function
-    /// does not use Foundation.
-    private static func readFile(_ path: String) -> [UInt8] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return [] }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = read(descriptor, &chunk, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return bytes }
-            bytes += chunk.prefix(count)
+    /// A table has a line for each connection, often thousands, and few listening sockets. The
+    /// search for the state is faster than dividing each line into columns.
+    private static func linesOfListeningSockets(in table: [UInt8]) -> String {
+        var lines: [String] = []
+        var start = 0
+        while let match = ProcessFiles.firstIndex(of: listeningState, in: table, from: start) {
+            let lineStart = (table[..<match].lastIndex(of: newline) ?? -1) + 1
+            let lineEnd = table[match...].firstIndex(of: newline) ?? table.endIndex
+            lines.append(String(decoding: table[lineStart..<lineEnd], as: UTF8.self))
+            start = lineEnd
         }
+        return lines.joined(separator: "\n")
     }
+
+    private static let listeningState = " 0A "
+    private static let newline = UInt8(ascii: "\n")
 
     /// Returns the listening ports in a table of sockets of the kernel (`proc(5)`).
     ///
@@ -72,7 +75,7 @@ enum ListeningPorts {
     ///   - sockets: The numbers of the sockets to include.
     /// - Returns: The ports.
     static func ports(in table: String, _ sockets: Set<String>) -> [Int] {
-        table.split(separator: "\n").dropFirst().compactMap { line in
+        table.split(separator: "\n").compactMap { line in
             let columns = line.split(separator: " ")
             guard columns.count > 9, columns[3] == "0A", sockets.contains(String(columns[9])),
                 let port = columns[1].split(separator: ":").last

@@ -25,8 +25,8 @@ struct CaseMemory {
     private var runCount = 0
     private var passedCount = 0
     private var unansweredCaseCount = 0
-    /// The cases that passed, in the order in which they ended.
-    private(set) var passed: [PassedCase] = []
+    /// The passed cases by case ID, each with the value of `passedCount` at its end.
+    private var passedByCaseID: [String: (endNumber: Int, passed: PassedCase)] = [:]
     /// The namespaces of finished runs whose users the fakes still know, oldest first.
     private var retiringNamespaces: [String] = []
     /// The cases that lack an effect, by case ID.
@@ -48,6 +48,11 @@ struct CaseMemory {
     /// This applies only while no case has passed. The remaining cases would wait for responses in
     /// vain.
     static let silentCaseCountMax = 8
+
+    /// The cases that passed, in the order in which they ended.
+    var passed: [PassedCase] {
+        passedByCaseID.values.sorted { $0.endNumber < $1.endNumber }.map(\.passed)
+    }
 
     /// Whether the backend responds to nothing, so that the remaining cases are not run.
     var isBackendSilent: Bool {
@@ -75,7 +80,7 @@ struct CaseMemory {
 
     /// Forgets the records of a case whose run proves nothing.
     mutating func forget(_ caseID: String) {
-        passed.removeAll { $0.caseID == caseID }
+        passedByCaseID[caseID] = nil
         missedEffects[caseID] = nil
         judgmentsAfterFullWait[caseID] = nil
     }
@@ -117,7 +122,8 @@ struct CaseMemory {
         }
         passedCount += 1
         guard evidence.plan.subject.observesFinalState, isRechecked else { return }
-        passed.append(PassedCase(caseID: caseID, evidence: evidence.withShortenedExchanges))
+        let passed = PassedCase(caseID: caseID, evidence: evidence.withShortenedExchanges)
+        passedByCaseID[caseID] = (passedCount, passed)
     }
 }
 

@@ -21,6 +21,9 @@ struct TimingSweep {
     private static let offsetLimits: ClosedRange<Duration> = .milliseconds(2)...(.seconds(1))
 
     /// Runs a case once, or with each timing of its sweep until it fails.
+    ///
+    /// The first run ends with a sentinel event. The later runs omit it if the backend applies each
+    /// event before it responds.
     func run(_ plan: CasePlan) async -> CaseResult {
         var timings = timings(of: plan.subject)[...]
         var result = await caseRunner.runOnce(plan)
@@ -28,10 +31,11 @@ struct TimingSweep {
         tally.count(result, nil)
         let sweepsPassedCase =
             plan.subject.sendsDifferentRequestsConcurrently && caseRunner.options.rechecksCases
+        let sweepPlan = plan.baseline == nil ? plan.withoutSentinel : plan
         while sweepsPassedCase, result.verdict == .passed, !Task.isCancelled,
             let timing = timings.popFirst()
         {
-            result = await caseRunner.runOnce(plan.withConcurrentTiming(timing))
+            result = await caseRunner.runOnce(sweepPlan.withConcurrentTiming(timing))
             tally.count(result, timing)
             result.seconds = tally.seconds
             result.runCount = tally.runCount
