@@ -280,6 +280,49 @@ struct FailureCauseTests {
         #expect(causes([]).all.count == 1)
     }
 
+    @Test func `many deviations in the cases of one clause are one cause`() {
+        func causes(_ count: Int, clause: (Int) -> String) -> FailureCauses {
+            Self.causes(
+                RevenueCatEventType.Documented.allCases.prefix(count).enumerated().map {
+                    var finding = Finding(.stateDiffers, expected: "true", actual: "false")
+                    finding.firstDifference = Self.wrongValue.firstDifference
+                    return Self.result(
+                        $1.rawValue,
+                        [Self.purchase, Self.event(.documented($1))],
+                        finding,
+                        clause: clause($0)
+                    )
+                }
+            )
+        }
+        #expect(causes(3) { _ in "S-09" }.all.count == 3)
+        let merged = causes(6) { _ in "S-09" }
+        #expect(merged.all.map(\.caseCount) == [6])
+        #expect(merged.all[0].title.hasSuffix(", and 5 other deviations in cases of S-09"))
+        #expect(causes(6) { "S-\(10 + $0)" }.all.count == 6)
+    }
+
+    @Test func `a route that violates two clauses has two causes`() {
+        let call = Self.exchange(
+            .app,
+            .backend,
+            .appCall("protected"),
+            "GET /me",
+            .answered(HTTPMessage.Response(200, body: []))
+        )
+        func result(_ clause: String) -> CaseResult {
+            Self.result(
+                clause,
+                [Self.purchase],
+                Finding(.responseStatus, expected: "401", actual: "200", evidence: [1]),
+                clause: clause,
+                timeline: [call]
+            )
+        }
+        let causes = Self.causes([result("F-03"), result("F-07"), result("F-07")])
+        #expect(causes.all.map(\.caseCount) == [2, 1])
+    }
+
     @Test func `clauses with the same event are separate causes, and their titles name them`() {
         func result(_ id: String, _ before: [Step], _ clause: String) -> CaseResult {
             let steps = before + [Self.event(.documented(.expiration))]

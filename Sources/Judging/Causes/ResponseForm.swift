@@ -63,7 +63,10 @@ extension Substring {
 
 extension HTTPMessage.Response {
     /// Whether the body is an HTML page, by its content type or its first characters.
+    ///
+    /// Some frameworks declare the type of HTML for an empty body, which is not a page.
     package var isHTMLPage: Bool {
+        guard !body.isEmpty else { return false }
         if self[field: "content-type"]?.lowercased().hasPrefix("text/html") == true { return true }
         let start = String(decoding: body.prefix(64), as: UTF8.self).lowercased()
             .drop(while: \.isWhitespace)

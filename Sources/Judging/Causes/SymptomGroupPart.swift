@@ -21,7 +21,8 @@ struct SymptomGroupPart {
     private struct Key: Hashable {
         /// The label of the event that shows the symptom.
         var event: String?
-        /// The clause that the event violates; nil if the response to the event is the symptom.
+        /// The clause that the event or the response violates; nil if the response to the event is
+        /// the symptom.
         var clause: String?
         /// Whether the code for all types of events may be at fault.
         var isAboutAnyEvent = true
@@ -102,7 +103,16 @@ extension SymptomGroupPart {
     {
         let sorted = members.sorted { $0.precedence < $1.precedence }
         return members.map { member in
-            guard member.symptom.exchange == nil else { return Key(event: member.symptom.event) }
+            guard member.symptom.exchange == nil else {
+                // A route that several clauses are about may violate each of them for another
+                // reason. For example, it accepts tokens of another issuer and revoked tokens.
+                let event = member.symptom.event
+                return Key(
+                    event: event,
+                    clause: event == nil ? member.result.contract.clause : nil,
+                    isAboutAnyEvent: event != nil
+                )
+            }
             let leader =
                 sorted.first { member.operations.probablyFails(like: $0.operations) } ?? member
             return Key(

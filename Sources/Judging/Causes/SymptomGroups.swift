@@ -35,10 +35,57 @@ struct SymptomGroups {
     }
 
     /// The causes, one or more for each group, in the order of their first cases.
+    ///
+    /// Many different deviations from a comparable run in the cases of one clause are one cause. For
+    /// example, a backend that applies events in the order of their arrival ends with a different
+    /// wrong value in each case about the order.
     var causes: [FailureCause] {
-        groups.flatMap { symptom, members in
-            SymptomGroupPart.parts(of: members, with: symptom).map { Self.cause(symptom, $0) }
+        let causes = groups.flatMap { symptom, members in
+            SymptomGroupPart.parts(of: members, with: symptom).map { part in
+                (clause: Self.clause(symptom, part), cause: Self.cause(symptom, part))
+            }
         }
+        let causesByClause = Dictionary(grouping: causes, by: \.clause)
+        return causes.compactMap { clause, cause in
+            guard let clause, let ofClause = causesByClause[clause]?.map(\.cause),
+                ofClause.count > Self.deviationsMax
+            else { return cause }
+            return cause == ofClause[0] ? Self.merged(ofClause, clause) : nil
+        }
+    }
+
+    /// The largest number of different deviations in the cases of one clause that are listed as
+    /// separate causes.
+    private static let deviationsMax = 3
+
+    /// Returns the clause of a cause that is a deviation from a comparable run, or a wrong effect,
+    /// in cases of this clause only; nil for another cause.
+    private static func clause(_ symptom: FailureSymptom, _ part: SymptomGroupPart) -> String? {
+        switch symptom {
+        case .wrongValue
+        where part.representative.result.findings.first?.code == .stateDiffers: break
+        case .finding(let code, _) where !code.isInconclusive: break
+        default: return nil
+        }
+        let clauses = Set(part.members.map(\.result.contract.clause))
+        return clauses.count == 1 ? clauses.first : nil
+    }
+
+    /// Returns one cause for several deviations in the cases of one clause.
+    private static func merged(_ causes: [FailureCause], _ clause: String) -> FailureCause {
+        let leader =
+            causes.max {
+                ($0.caseCount, -$0.representativeIndex) < ($1.caseCount, -$1.representativeIndex)
+            } ?? causes[0]
+        return FailureCause(
+            kind: leader.kind,
+            title:
+                "\(leader.title), and \(causes.count - 1) other deviations in cases of \(clause)",
+            remedy: leader.remedy,
+            caseIndices: causes.flatMap(\.caseIndices).sorted(),
+            representativeIndex: leader.representativeIndex,
+            finding: leader.finding
+        )
     }
 
     private static func cause(_ symptom: FailureSymptom, _ part: SymptomGroupPart) -> FailureCause {
