@@ -86,6 +86,14 @@ package struct FirebaseUser: Hashable, Codable, Sendable {
         validSince = now.seconds
     }
 
+    /// Moves the start of the user's valid tokens before a sign-up with a password.
+    ///
+    /// Assay's tokens were issued a minute before their use, so that the clock of a backend may be
+    /// behind. The first token of an account that the backend has just created must be valid too.
+    mutating func acceptFirstTokens(created now: Instant) {
+        validSince = now.seconds - TokenForge.tokenAgeSeconds
+    }
+
     /// Links an account at an identity provider, which replaces the account at the same provider.
     mutating func link(_ provider: Provider) {
         federated.removeAll { $0.providerID == provider.providerID }

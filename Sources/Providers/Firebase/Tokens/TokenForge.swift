@@ -92,10 +92,14 @@ package struct TokenForge: Sendable {
         return message + "." + Base64.url(sign(message))
     }
 
+    /// The age of a token when it is used for the first time, in seconds.
+    ///
+    /// A backend whose clock is slightly behind therefore does not reject it as a token from the
+    /// future.
+    static let tokenAgeSeconds: Int64 = 60
+
     private func claims(_ kind: TokenSpec.Kind, user: String, at now: Instant) -> JSONObject {
-        // The token was issued a minute ago. A backend whose clock is slightly behind therefore
-        // does not reject it as a token from the future.
-        let issuedAtSeconds = now.seconds - 60
+        let issuedAtSeconds = now.seconds - Self.tokenAgeSeconds
         var claims: JSONObject = [
             "iss": .string("https://securetoken.google.com/" + project), "aud": .string(project),
             "sub": .string(user), "user_id": .string(user), "iat": .integer(issuedAtSeconds),
