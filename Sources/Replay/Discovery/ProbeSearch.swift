@@ -97,7 +97,10 @@ extension BackendDiscovery {
     }
 
     func probeCandidates() -> [Profile.Probe] {
-        var paths: [(path: String, actor: String?)] = []
+        var paths: [(path: String, credentials: Profile.Credentials?)] = []
+        let idToken = survey.usesTokens ? Profile.Credentials(actor: "{{id}}") : nil
+        let userSession = profile.userSession == nil ? nil : Self.userSessionCredentials
+        let signedIn = [idToken, userSession].compactMap(\.self)
         for route in survey.routes where ["GET", ""].contains(route.method) {
             let path = route.path
             guard !path.lowercased().contains("hook"), !path.lowercased().contains("health") else {
@@ -105,7 +108,7 @@ extension BackendDiscovery {
             }
             if route.hasID {
                 paths.append((path, nil))
-                if survey.usesTokens { paths.append((path, "{{id}}")) }
+                paths += signedIn.map { (path, $0) }
                 continue
             }
             let query = route.queryNames.first { name in
@@ -113,19 +116,22 @@ extension BackendDiscovery {
             }
             if let query { paths.append(("\(path)?\(query)={{id}}", nil)) }
             let last = path.split(separator: "/").last.map { $0.lowercased() } ?? ""
-            if survey.usesTokens, Self.ownDataWords.contains(where: { last.contains($0) }) {
-                paths.append((path, "{{id}}"))
+            if Self.ownDataWords.contains(where: { last.contains($0) }) {
+                paths += signedIn.map { (path, $0) }
             }
         }
         paths += Self.commonProbePaths.map { ($0, nil) }
-        return paths.uniqued(by: { "\($0.path) \($0.actor ?? "")" }).prefix(40).enumerated().map {
+        let uniquePaths = paths.uniqued {
+            "\($0.path) \($0.credentials?.templateNames.sorted() ?? [])"
+        }
+        return uniquePaths.prefix(40).enumerated().map {
             var probe = Profile.Probe(
                 name: "candidate-\($0)",
                 source: .get($1.path),
                 readings: [:],
                 ignoredPointers: []
             )
-            if let actor = $1.actor { probe.credentials = Profile.Credentials(actor: actor) }
+            probe.credentials = $1.credentials
             return probe
         }
     }

@@ -82,6 +82,10 @@ extension BackendDiscovery {
                 "  create: {command: [\(words.map(Self.yamlScalar).joined(separator: ", "))]}"
             )
         }
+        if let login = profile.userSession {
+            lines.append("  login: {\(login.endpoint.lineParts.joined(separator: ", "))}")
+            lines.append("  token: \(Self.yamlScalar(login.token.description))")
+        }
         return lines.isEmpty ? [] : ["users:"] + lines
     }
 
@@ -101,6 +105,12 @@ extension BackendDiscovery {
             }
             if let actor = probe.credentials?.actor {
                 lines.append("    as: \(Self.yamlScalar(actor))")
+            }
+            if probe.credentials?.usesUserSession == true {
+                let headers = BackendDiscovery.userSessionHeaders.sorted { $0.key < $1.key }.map {
+                    "\($0.key): \(Self.yamlScalar($0.value))"
+                }
+                lines.append("    headers: {\(headers.joined(separator: ", "))}")
             }
             guard !probe.readings.isEmpty else { continue }
             lines.append("    read:")

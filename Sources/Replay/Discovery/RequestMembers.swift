@@ -16,7 +16,7 @@ enum RequestMembers {
     static func bodies(of route: SourceSurvey.Route) -> [JSONValue] {
         let body = body(route.bodyNames)
         let isKnown =
-            body.templatePointersInJSON["id"] != nil || route.bodyNames.contains("password")
+            body.templatePointersInJSON["id"] != nil || route.bodyNames.contains(where: isPassword)
         return isKnown ? [body] : [body] + commonBodyNames.map(Self.body)
     }
 
@@ -55,11 +55,66 @@ enum RequestMembers {
         }
     }
 
+    /// Returns the path of a session token in the response to a login; nil if there is none.
+    static func session(in response: JSONValue) -> JSONPointer? {
+        let words = ["accesstoken", "token", "jwt", "idtoken", "sessiontoken", "session"]
+        let candidates: [(rank: Int, pointer: JSONPointer)] = response.valuePaths.compactMap {
+            let name = ($0.tokens.last ?? "").lowercased().filter(\.isLetter)
+            guard let text = response[$0]?.string, text.count >= 16,
+                let rank = words.firstIndex(of: name)
+            else { return nil }
+            return (rank, $0)
+        }
+        return candidates.min { $0.rank < $1.rank }?.pointer
+    }
+
+    /// Returns the names of members that a response reports as missing.
+    ///
+    /// Known forms are those of FastAPI (`{"loc": ["body", "email"], "msg": "Field required"}`) and
+    /// of validators that use JSON Schema (`must have required property 'email'`).
+    static func missingNames(in response: HTTPMessage.Response) -> [String] {
+        guard (400..<500).contains(response.status) else { return [] }
+        let details = response.bodyJSON?["detail"]?.array ?? []
+        let located = details.compactMap { detail -> String? in
+            guard detail["type"]?.string?.contains("missing") == true,
+                let location = detail["loc"]?.array?.compactMap(\.string), location.first == "body",
+                location.count == 2
+            else { return nil }
+            return location[1]
+        }
+        let text = String(decoding: response.body.prefix(4096), as: UTF8.self)
+        let required = text.matches(of: #/required property '([A-Za-z_]\w*)'/#).map {
+            String($0.output.1)
+        }
+        return (located + required).uniqued()
+    }
+
     /// Returns a JSON body with a plausible value for each name.
+    ///
+    /// A body with a password belongs to an account. Its values depend on the ID of the app's
+    /// installation, which stays the same when the backend chooses the ID of the user.
     static func body(_ names: [String]) -> JSONValue {
         var body: JSONObject = [:]
-        for name in names where !isTokenOfPhone(name) { body[name] = .string(value(of: name)) }
+        let isAccount = names.contains(where: isPassword)
+        for name in names where !isTokenOfPhone(name) {
+            let value = value(of: name)
+            body[name] = .string(
+                isAccount && value != "{{id}}" || isAccount && isNameOfAccount(name)
+                    ? value.replacing("{{id}}", with: "{{device}}") : value
+            )
+        }
         return .object(body)
+    }
+
+    private static func isPassword(_ name: String) -> Bool {
+        let lowercaseName = name.lowercased().filter(\.isLetter)
+        return lowercaseName.contains("password")
+            || ["pass", "passwd", "pwd"].contains(lowercaseName)
+    }
+
+    private static func isNameOfAccount(_ name: String) -> Bool {
+        let lowercaseName = name.lowercased().filter(\.isLetter)
+        return lowercaseName.contains("name") || lowercaseName == "account"
     }
 
     /// Returns whether a member holds a token of the phone's push service, which a phone without
@@ -75,14 +130,15 @@ enum RequestMembers {
         if idWords.dropLast().contains(lowercaseName) || lowercaseName.hasSuffix("userid") {
             return "{{id}}"
         }
-        if lowercaseName.contains("mail") { return "{{id}}@example.com" }
+        // Two IDs may differ only in their case, which mail addresses ignore.
+        if lowercaseName.contains("mail") { return "{{device}}@example.com" }
         if lowercaseName.contains("device") { return "{{device}}" }
         if lowercaseName == "platform" || lowercaseName == "os" { return "{{platform}}" }
         if lowercaseName.contains("time") || lowercaseName.hasSuffix("at") {
             return "{{timestamp}}"
         }
         if lowercaseName == "source" { return "{{source}}" }
-        if lowercaseName.contains("password") { return "Pw-{{id}}" }
+        if isPassword(name) { return "Pw-{{id}}" }
         return lowercaseName.contains("name") || lowercaseName == "account" ? "{{id}}" : "x"
     }
 

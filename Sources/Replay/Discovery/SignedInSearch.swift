@@ -7,7 +7,8 @@ internal import Values
 /// Searches for a route of the backend that requires an ID token.
 extension BackendDiscovery {
     static let ownDataWords = [
-        "me", "profile", "account", "subscription", "access", "status", "user",
+        "me", "profile", "account", "subscription", "entitlement", "access", "status", "user",
+        "premium", "plan", "membership", "billing",
     ]
 
     /// The paths of routes that seem to show the caller's own data.

@@ -70,6 +70,9 @@ package struct SourceSurvey: Sendable {
     /// Whether the code computes an HMAC to sign or verify data.
     package private(set) var usesHMAC = false
 
+    /// Whether a line of code verifies an ID token, and not one of Google or Apple.
+    private var callsTokenVerifier = false
+
     private let sources: [SourceText]
 
     package init(_ files: [File]) { self.init(searched: files.map(SurveyedFile.init)) }
@@ -90,6 +93,7 @@ package struct SourceSurvey: Sendable {
         where provider.hints.packages.contains(where: packages.contains) {
             calledProviders.insert(provider.party)
         }
+        callsTokenVerifier = files.contains { $0.isSource && $0.source.callsTokenVerifier }
         routes = RouteSurvey(files).routes
         variables = VariableSurvey(files, listed: variables).variables
         fixedHosts = fixedHosts.uniqued()
@@ -100,11 +104,16 @@ package struct SourceSurvey: Sendable {
 
     /// Whether the backend verifies ID tokens, with the package of a token issuer or with its own
     /// code.
+    ///
+    /// A package of a token issuer alone shows nothing, because it may only send pushes.
     package var usesTokens: Bool {
         verifiesTokensItself
-            || tokenIssuers.contains { provider in
-                packages.contains { name in provider.hints.packages.contains { name.contains($0) } }
-            }
+            || callsTokenVerifier
+                && tokenIssuers.contains { provider in
+                    packages.contains { name in
+                        provider.hints.packages.contains { name.contains($0) }
+                    }
+                }
     }
 
     /// Whether the code contains the host of a token issuer, so that the backend verifies ID tokens

@@ -11,6 +11,12 @@ extension BackendDiscovery {
         "signup", "sign-up", "accounts",
     ]
 
+    /// Words in the paths of routes that do not create a user, or that may destroy data.
+    private static let otherPathWords = [
+        "webhook", "hook", "login", "logout", "password", "delete", "remove", "deactivate",
+        "cancel", "purge", "reset", "refund", "ban",
+    ]
+
     /// Finds a request that creates a user in the backend, and stores it in the profile.
     mutating func findUsers(_ session: ReplaySession) async {
         if profile.creation != .register { return }
@@ -22,22 +28,34 @@ extension BackendDiscovery {
             let path = route.path.lowercased()
             return ["POST", ""].contains(route.method) && !route.hasID
                 && Self.userPathWords.contains { path.contains($0) }
-                && !["webhook", "hook", "login", "logout", "password"].contains {
-                    path.contains($0)
-                }
+                && !Self.otherPathWords.contains { path.contains($0) }
         }.sorted { $0.userRank < $1.userRank }
         let clock = session.executor.clock
+        var refusedRegistration: (path: String, response: HTTPMessage.Response)?
         for route in candidateRoutes.prefix(12) {
             let start = clock.now
             // If the backend does not respond, each route takes more than 20 seconds, so the search
             // ends after the first such route.
             defer { if clock.now - start > .seconds(20) { isUnresponsive = true } }
             if isUnresponsive { break }
-            for body in RequestMembers.bodies(of: route) {
+            var bodies = RequestMembers.bodies(of: route)
+            var triedBodies: Set<JSONValue> = []
+            while let body = bodies.first {
+                bodies.removeFirst()
+                guard triedBodies.insert(body).inserted else { continue }
                 let endpoint = Profile.Endpoint(method: "POST", path: route.path, body: body)
                 for idForm in [profile.idForm, .uuid, .integer].uniqued() {
                     let containsChosenID = body.templatePointersInJSON["id"] != nil
                     guard await canCreateUser(session, .request(endpoint), idForm) else {
+                        let refusal = refusal(session)
+                        if let refusal { refusedRegistration = (route.path, refusal) }
+                        // A body with the members that the response reports as missing comes next.
+                        let names = refusal.map(RequestMembers.missingNames) ?? []
+                        if !names.isEmpty {
+                            let members = (body.object?.members ?? []).map(\.key)
+                            bodies.insert(RequestMembers.body((members + names).uniqued()), at: 0)
+                            break
+                        }
                         if containsChosenID, !isUnresponsive { continue }
                         break
                     }
@@ -51,9 +69,12 @@ extension BackendDiscovery {
             "users: create",
             survey.usesTokens
                 ? "every request with an ID token belongs to a user, so no user is created before"
-                : "no route that creates a user was found, so Assay creates no user before an "
-                    + "event; if the backend has one, write "
-                    + "'users: {create: {post: /…, body: {…}}}'",
+                : (refusedRegistration.map {
+                    "POST \($0.path) refuses each registration that was tried, the last with "
+                        + "\($0.response.bodyExcerpt)"
+                } ?? "no route that creates a user was found")
+                    + ", so Assay creates no user before an event; if the backend has such a route, "
+                    + "write 'users: {create: {post: /…, body: {…}}}'",
             isUnresolved: !survey.usesTokens
         )
     }
@@ -69,6 +90,16 @@ extension BackendDiscovery {
         }
         var execution = executor.runWithoutSteps(name + "-u")
         return await execution.register("ada") == nil
+    }
+
+    /// Returns the refusal of the last request that should have created a user; nil if it was not
+    /// refused.
+    private func refusal(_ session: ReplaySession) -> HTTPMessage.Response? {
+        let calls = session.fakes.journal.read { $0.exchanges(in: name + "-u") }
+        let last = calls.last {
+            if case .registration = $0.purpose { true } else { false }
+        }
+        return last?.response.flatMap { (400..<600).contains($0.status) ? $0 : nil }
     }
 
     /// Returns the body and the response of the last request that created a user; nil if there was

@@ -66,7 +66,12 @@ extension BackendDiscovery {
         var bestCandidate: (path: String, status: Int)?
         var timeoutCount = 0
         let paths = Array(webhookPaths.prefix(40))
-        let declaredPaths = Set(WebhookRoutes(survey.routes).routes.map(\.path))
+        let declaredRoutes = WebhookRoutes(survey.routes).routes
+        let declaredPaths = Set(declaredRoutes.map(\.path))
+        let namedPaths = Set(
+            declaredRoutes.filter { WebhookRoutes.score($0) >= WebhookRoutes.namedScore }
+                .map(\.path)
+        )
         for (index, path) in paths.enumerated() {
             let outcome = await executor.sendTestEvent(
                 name + "-t",
@@ -86,15 +91,21 @@ extension BackendDiscovery {
                 }
                 continue
             }
-            onProgress("TEST event to POST \(path): \(response.status)")
+            onProgress(
+                "TEST event to POST \(path): "
+                    + (response.status < 400 ? "\(response.status)" : response.bodyExcerpt)
+            )
             let isBetter =
                 bestCandidate.map { response.status.webhookRank > $0.status.webhookRank }
                 ?? true
             if isBetter { bestCandidate = (path, response.status) }
-            // A route that the files declare exists, even if it rejects the sender.
-            let isRejection =
+            // A route that the files declare exists, even if it rejects the sender. A route that
+            // names the sender is the right one, even if it refuses the event.
+            let isRight =
                 RouteStatuses.refused.contains(response.status) && declaredPaths.contains(path)
-            if (200..<300).contains(response.status) || isRejection { break }
+                || namedPaths.contains(path)
+            if isRight { bestCandidate = (path, response.status) }
+            if (200..<300).contains(response.status) || isRight { break }
         }
         guard let bestCandidate else {
             note(
@@ -115,15 +126,24 @@ extension BackendDiscovery {
         acceptsEvents = (200..<300).contains(bestCandidate.status)
         note(
             webhookNoteKey,
-            "POST \(bestCandidate.path) responds to an event with \(bestCandidate.status)",
+            "POST \(bestCandidate.path) responds to an event with \(bestCandidate.status)"
+                + (acceptsEvents ? "" : "; the progress above contains its response"),
             isUnresolved: !acceptsEvents
         )
+        if survey.hasCode, !survey.mentionedProviders.contains(webhook.party) {
+            note(
+                webhookNoteKey,
+                "no file mentions \(webhook.sender.title), so POST \(bestCandidate.path) may expect "
+                    + "the events of another service",
+                isUnresolved: true
+            )
+        }
         return isTokenAccepted
     }
 
     static let commonReadinessPaths = [
         "/healthz", "/health", "/ping", "/ready", "/readyz", "/livez", "/status", "/api/health",
-        "/",
+        "/up", "/",
     ]
 
     /// Finds a route that shows whether the backend is ready, and stores it in the profile.

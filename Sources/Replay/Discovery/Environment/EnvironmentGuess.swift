@@ -45,7 +45,9 @@ struct EnvironmentGuess: Sendable {
         for variable in variables where ![authorization, signing].contains(variable.name) {
             let nameParts = Self.parts(of: variable.name)
             if nameParts.contains("ENTITLEMENT") || nameParts.contains("ENTITLEMENTS") {
-                entitlement = entitlement ?? variable.fallback
+                // A list of names is not a name.
+                let fallback = variable.fallback.flatMap { $0.contains(",") ? nil : $0 }
+                entitlement = entitlement ?? fallback
                 continue
             }
             if let provider = Self.provider(of: variable) ?? Self.user(of: variable, uses) {
@@ -56,9 +58,11 @@ struct EnvironmentGuess: Sendable {
                     isStandard: standardNames.contains(variable.name),
                     use: uses.kinds[variable.name]
                 )
-            } else if !standardNames.contains(variable.name),
+            } else if !standardNames.contains(variable.name) || nameParts.contains("DATA"),
                 !own.names.contains(variable.name)
             {
+                // A profile that names the folder of the run's data lets several instances of the
+                // backend run at the same time, so it also names the standard variable.
                 guessValue(variable, nameParts, survey)
             }
         }
@@ -156,11 +160,30 @@ struct EnvironmentGuess: Sendable {
             "DATA", "DB", "DATABASE", "STORE", "SQLITE", "STORAGE",
         ]) {
             guessValue(store: variable, nameParts, survey)
-        } else if !nameParts.isDisjoint(with: Self.secretWords), variable.fallback == nil {
+        } else if Self.isSecret(variable.name), variable.fallback == nil {
             // The backend may not start without this variable, and no fake checks its value.
             values[variable.name] = "assay-test"
         }
     }
+
+    /// Returns whether the last word in the name of a variable says that its value is a secret.
+    ///
+    /// A variable such as AUTH_MODEL, PASSWORD_HASH or KEY_PREFIX contains no secret.
+    private static func isSecret(_ name: String) -> Bool {
+        let last = name.uppercased().split(separator: "_").last.map(String.init) ?? ""
+        return secretWords.subtracting(["AUTH", "AUTHORIZATION"]).contains(last)
+    }
+
+    /// The last words in the names of variables that hold the place or the name of a database.
+    private static let placeWords: Set<String> = [
+        "URL", "URI", "DSN", "NAME", "DATABASE", "DB", "HOST", "PATH", "DIR", "STORE", "STORAGE",
+        "SQLITE", "DATA",
+    ]
+    /// The packages that change the schema of a database by a command of their own, so that a new
+    /// database has no tables.
+    private static let packagesWithMigrations = [
+        "django", "alembic", "flask-migrate", "dj-database-url", "django-environ",
+    ]
 
     /// The packages that open a database by the URL of an SQLite file as well.
     private static let packagesWithSQLite = [
@@ -186,10 +209,13 @@ struct EnvironmentGuess: Sendable {
         } else if variable.fallback?.hasPrefix("sqlite:") == true {
             values[name] = "sqlite:///{{data}}/" + (usualFileName ?? "data.db")
         } else if nameParts.contains("URL"),
+            !Self.packagesWithMigrations.contains(where: survey.packages.contains),
             Self.packagesWithSQLite.contains(where: survey.packages.contains)
         {
             values[name] = "sqlite:///{{data}}/data.db"
-        } else {
+        } else if let last = name.uppercased().split(separator: "_").last,
+            Self.placeWords.contains(String(last))
+        {
             open.append(variable)
         }
     }

@@ -5,7 +5,7 @@ internal import Foundation
 ///
 /// `init` keeps their values, except those about services for which Assay has a fake.
 package struct OwnVariables: Sendable {
-    /// The names of the variables with a value.
+    /// The names of the variables, including those that the owner has left empty.
     let names: Set<String>
     /// The databases that the values name, by the name of the variable.
     package let databases: [Database]
@@ -36,13 +36,15 @@ package struct OwnVariables: Sendable {
     /// - Parameter values: The values of the variables, by name.
     package init(_ values: [String: String] = [:]) {
         let set = values.filter { !$0.value.isEmpty }
-        names = Set(set.keys)
+        names = Set(values.keys)
         var databases = set.sorted { $0.key < $1.key }.compactMap(Self.database)
         if databases.isEmpty, let host = set["DB_HOST"] ?? set["DATABASE_HOST"] ?? set["PGHOST"] {
-            let name = set["DB_NAME"] ?? set["DB_DATABASE"] ?? set["DATABASE_NAME"] ?? ""
+            let variable = ["DB_NAME", "DB_DATABASE", "DATABASE_NAME", "PGDATABASE"]
+                .first { set[$0] != nil }
+            let name = variable.flatMap { set[$0] } ?? ""
             databases = [
                 Database(
-                    variable: "DB_HOST",
+                    variable: variable ?? "DB_NAME",
                     scheme: set["DB_CONNECTION"] ?? "SQL",
                     host: host,
                     name: name
@@ -57,6 +59,11 @@ package struct OwnVariables: Sendable {
         "sqlserver", "cockroachdb", "jdbc:postgresql", "jdbc:mysql", "libsql",
     ]
 
+    /// The domains of services that host databases behind an HTTPS interface.
+    private static let hostedDatabaseDomains = [
+        "supabase.co", "supabase.in", "firebaseio.com", "turso.io", "upstash.io", "hasura.app",
+    ]
+
     /// Returns the database that a value names; nil if the value is not the URL of a database.
     private static func database(_ entry: (key: String, value: String)) -> Database? {
         guard let separator = entry.value.firstRange(of: "://") else { return nil }
@@ -65,7 +72,8 @@ package struct OwnVariables: Sendable {
                 $0 != "+" || entry.value.hasPrefix("mongodb")
             }
         )
-        guard schemes.contains(scheme.lowercased()) else { return nil }
+        let isDatabase = schemes.contains(scheme.lowercased())
+        guard isDatabase || ["http", "https"].contains(scheme.lowercased()) else { return nil }
         let rest = entry.value[separator.upperBound...].prefix { $0 != "?" && $0 != "#" }
         let parts = rest.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         let authority = parts.first.map(String.init) ?? ""
@@ -73,9 +81,12 @@ package struct OwnVariables: Sendable {
         let host =
             address.hasPrefix("[")
             ? address.prefix { $0 != "]" } + "]" : address.prefix { $0 != ":" }
+        let domain = hostedDatabaseDomains.first { host.lowercased().hasSuffix("." + $0) }
+        guard isDatabase || domain != nil else { return nil }
         return Database(
             variable: entry.key,
-            scheme: scheme.lowercased(),
+            scheme: domain.flatMap { $0.split(separator: ".").first }.map(String.init)
+                ?? scheme.lowercased(),
             host: String(host),
             name: parts.count > 1 ? String(parts[1]) : ""
         )

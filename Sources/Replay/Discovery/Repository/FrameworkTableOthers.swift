@@ -268,7 +268,11 @@ extension Framework {
                 command: "dotnet run --no-launch-profile --project {{file}}"
             )
         ],
-        environment: ["ASPNETCORE_URLS": "http://127.0.0.1:{{port}}"],
+        environment: [
+            "ASPNETCORE_URLS": "http://127.0.0.1:{{port}}",
+            // The launch profile of a developer sets it, and the command does not read that profile.
+            "ASPNETCORE_ENVIRONMENT": "Development",
+        ],
         routes: RouteSyntax(
             declarations: [
                 #"\[Http(?<method>Get|Post|Put|Patch|Delete)(?:\(\s*(?:template:\s*)?(?:"(?<path>[^"]*)")?[^\]]*)?\]"#,

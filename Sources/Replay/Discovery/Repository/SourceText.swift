@@ -160,3 +160,22 @@ struct Pattern: Sendable, ExpressibleByStringLiteral {
         }
     }
 }
+
+extension SourceText {
+    /// Whether a line verifies an ID token or a session cookie, and not a token of Google or Apple.
+    var callsTokenVerifier: Bool {
+        let text = text.lowercased()
+        guard
+            ["idtoken", "id_token", "sessioncookie", "session_cookie"].contains(
+                where: text.contains
+            )
+        else { return false }
+        return lines.contains { line in
+            let line = line.lowercased()
+            let isCall =
+                line.contains(/verify_?(?:id_?token|session_?cookie)/)
+                || line.contains(/firebase_?id_?token/)
+            return isCall && !line.contains(/(?:client|oauth2?|google|apple)\w*\s*\.\s*verify/)
+        }
+    }
+}

@@ -28,6 +28,7 @@ struct StartSearch: Sendable {
                 for source in sources { add(rule, framework, source) }
             }
         }
+        candidates.removeAll { Self.isTask($0.command) }
         let installation = installation
         let environment = commonEnvironment
         for index in candidates.indices {
@@ -39,6 +40,32 @@ struct StartSearch: Sendable {
     }
 
     // MARK: Commands
+
+    /// The first or last words of the names of files that change data or test a backend, and do not
+    /// start one.
+    private static let taskWords: Set<String> = [
+        "test", "tests", "e2e", "spec", "seed", "seeds", "seeder", "migrate", "migration",
+        "migrations", "import", "importer", "export", "backfill", "cleanup", "purge", "reset",
+        "drop", "backup", "old", "setup", "check", "bench", "benchmark",
+    ]
+
+    /// Returns whether a command runs a file that is a task, such as a migration.
+    ///
+    /// `init` tries commands, so a task could change the owner's data.
+    private static func isTask(_ command: String) -> Bool {
+        command.split(separator: " ").contains { word in
+            let parts = word.split(separator: "/")
+            guard let file = parts.last, file.contains("."), !file.hasPrefix(".") else {
+                return false
+            }
+            let stem = file.prefix { $0 != "." }.lowercased()
+            let words = stem.split { $0 == "_" || $0 == "-" }.map(String.init)
+            return words.contains(where: taskWords.contains)
+                || parts.dropLast().contains { ["scripts", "tests", "migrations"].contains($0) }
+                    && !stem.hasPrefix("start") && !stem.hasPrefix("serve")
+                    && !stem.hasPrefix("run")
+        }
+    }
 
     private mutating func addScripts(of source: SourceText) {
         let scripts = PackageScripts(source.text, packageManager)

@@ -28,6 +28,9 @@ struct WebhookRoutes: Sendable {
         "resend", "appstore", "playstore", "paystack", "flutterwave", "superwall", "adapty",
     ]
 
+    /// The smallest score of a route whose path, declaration or file names the sender.
+    static let namedScore = 5
+
     /// Returns how likely it is that a route receives the webhooks; 0 if it does not.
     static func score(_ route: SourceSurvey.Route) -> Int {
         guard ["POST", ""].contains(route.method), !route.hasID else { return 0 }
@@ -37,12 +40,12 @@ struct WebhookRoutes: Sendable {
         guard isNamed || !otherSenders.contains(where: path.contains) else { return 0 }
         // Documentation may describe the routes of another program.
         if route.location.contains(".md:") { return isNamed ? 2 : 0 }
-        if isNamed { return isHook ? 6 : 5 }
+        if isNamed { return isHook ? namedScore + 1 : namedScore }
         let declaration = normalized(route.declaration)
         let file = normalized(route.location)
         let isDeclarationNamed = senderNames.contains { declaration.contains($0) }
         let isFileNamed = senderNames.contains { file.contains($0) }
-        if isHook { return isDeclarationNamed || isFileNamed ? 5 : 2 }
+        if isHook { return isDeclarationNamed || isFileNamed ? namedScore : 2 }
         return isDeclarationNamed ? 4 : isFileNamed ? 1 : 0
     }
 

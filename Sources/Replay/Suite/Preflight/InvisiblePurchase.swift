@@ -23,11 +23,31 @@ struct InvisiblePurchase {
         else { return nil }
         let route = await readRoute()
         return
-            "No case could be judged: the profile has no probe, and a purchase leads to no push. "
+            (await forgedEventProblem() ?? "")
+            + "No case could be judged: the profile has no probe, and a purchase leads to no push. "
             + (route.map { "\($0) returns JSON for the buyer and nothing for an unknown user. " }
                 ?? "'assay init' looks for such a route in the backend's files. ")
             + "Add a read-only route that shows a user's subscription to assay.yaml:\n"
             + Self.example(route)
+    }
+
+    /// Returns a sentence about a webhook that accepts an event without any secret (S-01); nil if it
+    /// refuses the event.
+    ///
+    /// The response alone shows this violation, so a run without a probe must not hide it.
+    private func forgedEventProblem() async -> String? {
+        let proof = SenderProof(authorization: .missing, signature: .missing)
+        let webhook = executor.purchaseWebhook
+        let outcome = await executor.sendTestEvent(
+            namespaceNames[0] + "-f",
+            path: webhook.path,
+            proof: proof
+        )
+        guard case .answered(let response) = outcome, (200..<300).contains(response.status) else {
+            return nil
+        }
+        return "\(webhook.method) \(webhook.path) accepts an event without any secret, so anyone "
+            + "can grant access (clause S-01); try 'verify --only S-01'.\n"
     }
 
     /// Whether the backend sends a push for one of the purchases within the settle timeout.

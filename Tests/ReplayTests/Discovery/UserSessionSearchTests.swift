@@ -1,0 +1,134 @@
+import Foundation
+import Programs
+import Replay
+import Testing
+import TestSupport
+
+/// `assay init` with backends whose users sign in with a password or with their phone.
+@Suite("Sessions of users")
+struct UserSessionSearchTests {
+    /// A backend in one file: users have an email address and a password, and only a session shows
+    /// the access of a user.
+    private static let backend = """
+        import json, secrets, sys
+        from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+        class App:
+            def __init__(self): self.routes = {}
+            def route(self, method, path):
+                def register(function):
+                    self.routes[method, path] = function
+                    return function
+                return register
+            def get(self, path): return self.route("GET", path)
+            def post(self, path): return self.route("POST", path)
+
+        app = App()
+        users, sessions = {}, {}
+
+        @app.post("/auth/signup")
+        def signup(request):
+            body = request.json()
+            email, password = body["email"], body["password"]
+            if not email or not password or email in users: return 409, {}
+            users[email] = {"id": secrets.token_hex(8), "password": password, "active": False}
+            return 201, {"user": {"id": users[email]["id"], "email": email}}
+
+        @app.post("/auth/login")
+        def login(request):
+            body = request.json()
+            user = users.get(body["email"])
+            if user is None or user["password"] != body["password"]: return 401, {}
+            token = secrets.token_hex(32)
+            sessions["Bearer " + token] = user
+            return 200, {"access_token": token, "token_type": "bearer"}
+
+        @app.get("/me/entitlements")
+        def entitlements(request):
+            user = sessions.get(request.headers.get("authorization"))
+            if user is None: return 401, {}
+            return 200, {"active": user["active"], "product": user.get("product")}
+
+        @app.post("/webhooks/revenuecat")
+        def revenuecat_webhook(request):
+            event = request.json()["event"]
+            for user in users.values():
+                if user["id"] == event.get("app_user_id"):
+                    user["active"] = event["type"] == "INITIAL_PURCHASE"
+                    user["product"] = event.get("product_id")
+            return 200, {}
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            def answer(self):
+                length = int(self.headers.get("content-length") or 0)
+                text = self.rfile.read(length) or b"{}"
+                self.json = lambda: json.loads(text)
+                try: status, body = app.routes.get((self.command, self.path), lambda _: (404, {}))(self)
+                except Exception: status, body = 400, {}
+                data = json.dumps(body).encode()
+                self.send_response(status)
+                self.send_header("content-length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+            do_GET = do_POST = answer
+            def log_message(self, *_): pass
+
+        ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+        """
+
+    private static func initialize(_ source: String) async throws -> (
+        result: Program.Result, profile: String
+    ) {
+        let folder = try TemporaryFolder()
+        try folder.write(source, to: "app.py")
+        let result = try await Program.run(
+            ["init", "--start", "exec python3 app.py {{port}}"],
+            folder: folder.path
+        )
+        return (result, folder.read("assay.yaml") ?? "")
+    }
+
+    private static let hasPython =
+        ProgramCommand.findExecutable("python3", searchPath: "/usr/local/bin:/usr/bin:/bin") != nil
+
+    @Test(.enabled(if: hasPython))
+    func `a login with a password is found, and probes use its session`() async throws {
+        let (result, profile) = try await Self.initialize(Self.backend)
+        #expect(result.status == 0, "\(result.output)\(result.errors)")
+        let expectedLines = [
+            "  create: {post: /auth/signup, body: "
+                + "{\"email\":\"{{device}}@example.com\",\"password\":\"Pw-{{device}}\"}, id: /user/id}",
+            "  login: {post: /auth/login, body: "
+                + "{\"email\":\"{{device}}@example.com\",\"password\":\"Pw-{{device}}\"}}",
+            "  token: /access_token",
+            "    get: /me/entitlements",
+            "    headers: {authorization: \"Bearer {{user-session}}\"}",
+            "      access: /active",
+        ]
+        for line in expectedLines {
+            #expect(profile.contains(line + "\n"), "\(line) in\n\(profile)\(result.output)")
+        }
+        #expect(
+            result.output.contains(
+                "users: login: POST /auth/login signs in a user and returns a session"
+            ),
+            "\(result.output)"
+        )
+    }
+
+    @Test(.enabled(if: hasPython))
+    func `a login that no probe needs is left out`() async throws {
+        let source = Self.backend
+            .replacing("if user is None: return 401, {}\n    return", with: "return")
+            .replacing(
+                "user = sessions.get(request.headers.get(\"authorization\"))",
+                with: "user = {\"active\": False}"
+            )
+        let (result, profile) = try await Self.initialize(source)
+        #expect(result.status == 0, "\(result.output)\(result.errors)")
+        #expect(profile.contains("create: {post: /auth/signup"), "\(profile)")
+        #expect(!profile.contains("login: {"), "\(profile)")
+        #expect(!profile.contains("user-session"), "\(profile)")
+    }
+}
