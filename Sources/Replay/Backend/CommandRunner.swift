@@ -47,7 +47,10 @@ enum CommandRunner {
         switch output.end {
         case .exited(status: 0): return output.bytes
         case .exited(let status):
-            throw Failure(description: "'\(program)' exited with status \(status)")
+            throw Failure(
+                description: "'\(program)' exited with status \(status)"
+                    + (lastErrorLine(of: output).map { ": \($0)" } ?? "")
+            )
         case .killed where output.hasTimedOut:
             throw Failure(
                 description: "'\(program)' did not end within \(within.components.seconds) s"
@@ -55,6 +58,20 @@ enum CommandRunner {
         case .killed(let signal):
             throw Failure(description: "'\(program)' was ended by signal \(signal)")
         }
+    }
+
+    /// The greatest length of an error line in a message, in characters.
+    private static let errorLineLengthMax = 200
+
+    /// Returns the last line that a program wrote to its standard error; nil if there is none.
+    private static func lastErrorLine(of output: ProgramOutput) -> String? {
+        let text = TerminalCodes.textWithoutCodes(
+            from: String(decoding: output.errorBytes, as: UTF8.self)
+        )
+        return text.split(whereSeparator: \.isNewline)
+            .map { $0.trimmingCharacters(in: .whitespaces) }
+            .last { !$0.isEmpty }
+            .map { String($0.prefix(errorLineLengthMax)) }
     }
 }
 

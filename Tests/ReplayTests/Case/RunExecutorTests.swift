@@ -286,8 +286,15 @@ struct RunExecutorTests {
     }
 
     @Test func `a failed command is not a response and reports its reason`() async throws {
-        let look = try await Self.probe("exit 3")
-        #expect(look.outcome == .failed(.closed, "'/bin/sh' exited with status 3"))
+        let silent = try await Self.probe("exit 3")
+        #expect(silent.outcome == .failed(.closed, "'/bin/sh' exited with status 3"))
+        let failing = try await Self.probe(
+            "echo warning >&2; printf '\\033[31m no such table: users\\033[0m\\n\\n' >&2; exit 1"
+        )
+        #expect(
+            failing.outcome
+                == .failed(.closed, "'/bin/sh' exited with status 1: no such table: users")
+        )
     }
 
     // MARK: Obstacles
