@@ -15,6 +15,7 @@ struct Assay: AsyncParsableCommand {
 
             Try it without a backend:          assay demo
             Test your backend:                 assay init && assay verify
+            With a coding agent:               assay verify --report agent=-
             Check your profile:                assay doctor --target http://127.0.0.1:8080
             Test a web app for Despia:         assay app --url http://127.0.0.1:5173/
             Run the fakes for development:     assay serve

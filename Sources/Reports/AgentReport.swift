@@ -91,7 +91,7 @@ package enum AgentReport {
         _ replay: Redacted<ReplayCommand>,
         lengthMax: Int
     ) -> String {
-        var lines = report.notesWithKillSummary.prefix(3).map { "note: \($0.shortened(160))" }
+        var lines = report.notesWithSummaries.prefix(3).map { "note: \($0.shortened(160))" }
         let unproven = report.scorecard.clauseNames(.unproven)
         if causes.all.isEmpty, !unproven.isEmpty {
             lines.append("unproven clauses: \(unproven.joined(separator: " ").shortened(400))")

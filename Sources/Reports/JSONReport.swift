@@ -45,7 +45,7 @@ package enum JSONReport {
             )
         )
         if !report.skipReasons.isEmpty { root["stopped"] = .strings(report.skipReasons) }
-        root["notes"] = .strings(report.notesWithKillSummary)
+        root["notes"] = .strings(report.notesWithSummaries)
         let caseIDs = report.cases.map(\.contract.caseID)
         root["causes"] = .array(FailureCauses(report.value).all.map { json($0, caseIDs) })
         root["cases"] = .array(report.cases.map { json($0, replay) })

@@ -34,7 +34,7 @@ package enum MarkdownReport {
         text +=
             " · seed \(escapedText(report.seed)) · suite \(escapedText(String(report.suite.prefix(19))))\n\n"
         text += causeTable(report)
-        let notes = report.notesWithKillSummary.map { "- \(escapedText($0))\n" }
+        let notes = report.notesWithSummaries.map { "- \(escapedText($0))\n" }
         if !notes.isEmpty { text += notes.joined() + "\n" }
         return text + replaySection(replay.value.text([]))
     }

@@ -8,20 +8,23 @@ extension String {
     package func wrapped(_ width: Int) -> [String] {
         var lines: [String] = []
         for paragraph in parts(between: "\n") {
-            var line = ""
+            // The indentation of a line, as in a YAML example, is part of its meaning.
+            let indentation = String(paragraph.prefix { $0 == " " }.prefix(width / 2))
+            var line = indentation
             for word in paragraph.split(separator: " ", omittingEmptySubsequences: true) {
                 var remainingText = word
-                if !line.isEmpty, line.count + 1 + remainingText.count > width {
+                if line != indentation, line.count + 1 + remainingText.count > width {
                     lines.append(line.printableStart)
-                    line = ""
+                    line = indentation
                 }
-                while remainingText.count > width {
-                    lines.append(String(remainingText.prefix(width)).printableStart)
-                    remainingText = remainingText.dropFirst(width)
+                while indentation.count + remainingText.count > width {
+                    let length = width - indentation.count
+                    lines.append((indentation + remainingText.prefix(length)).printableStart)
+                    remainingText = remainingText.dropFirst(length)
                 }
-                line += (line.isEmpty ? "" : " ") + remainingText
+                line += (line == indentation ? "" : " ") + remainingText
             }
-            lines.append(line.printableStart)
+            lines.append(line == indentation ? "" : line.printableStart)
         }
         return lines
     }

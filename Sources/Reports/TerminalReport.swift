@@ -206,7 +206,7 @@ package struct TerminalReport: Sendable {
             + (checkCount == 0 ? "\n" : ", \(checkCount) of them about the whole run\n")
             + outcomeCounts(report) + backendTime(report) + causes(of: report)
             + clauses(report) + casesNotRun(report) + volatilePaths(report)
-            + report.notesWithKillSummary.map { indented($0, 9) }.joined() + ending(report)
+            + report.notesWithSummaries.map { indented($0, 9) }.joined() + ending(report)
             + indented("suite \(report.suite.prefix(19)) · seed \(report.seed)", 9)
     }
 

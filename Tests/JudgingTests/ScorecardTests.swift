@@ -39,12 +39,27 @@ struct ScorecardTests {
     @Test func `late kills are counted`() {
         let hit = result(.passed) { $0.didKillInterruptDelivery = true }
         let miss = result(.passed) { $0.didKillInterruptDelivery = false }
-        #expect(report([hit, result(.passed)]).notesWithKillSummary.isEmpty)
+        #expect(report([hit, result(.passed)]).notesWithSummaries.isEmpty)
         #expect(
-            report([hit, miss, hit]) { $0.notes = ["a"] }.notesWithKillSummary == [
+            report([hit, miss, hit]) { $0.notes = ["a"] }.notesWithSummaries == [
                 "a",
                 "2 of 3 kills of the backend interrupted a delivery; "
                     + "the others came after the response",
+            ]
+        )
+    }
+
+    @Test func `runs on a busy machine are counted`() {
+        let busy = result(.passed) { $0.busyRunCount = 2 }
+        let once = result(.inconclusive) { $0.busyRunCount = 1 }
+        #expect(
+            report([once, result(.passed)]).notesWithSummaries == [
+                "this machine was too busy for 1 run of 1 case, which ran again"
+            ]
+        )
+        #expect(
+            report([busy, once]).notesWithSummaries == [
+                "this machine was too busy for 3 runs of 2 cases, which ran again"
             ]
         )
     }

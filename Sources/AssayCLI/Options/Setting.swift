@@ -3,6 +3,7 @@ internal import FakeServers
 internal import Foundation
 internal import Grammar
 internal import Redaction
+internal import Reports
 
 /// An option that a flag, an environment variable or the profile can set.
 ///
@@ -326,8 +327,16 @@ extension Setting {
     ]
 
     /// The lines of `--help` for the settings without a flag.
-    static let helpForVariablesWithoutFlag: String = all.filter { $0.flag == nil }
-        .map { "  \($0.variable)  \($0.summary)." }.joined(separator: "\n")
+    static let helpForVariablesWithoutFlag: String = {
+        let settings = all.filter { $0.flag == nil }
+        let nameWidth = settings.map(\.variable.count).max() ?? 0
+        let indent = "\n" + String(repeating: " ", count: nameWidth + 4)
+        return settings.map { setting in
+            let space = String(repeating: " ", count: nameWidth - setting.variable.count + 2)
+            return "  " + setting.variable + space
+                + "\(setting.summary).".wrapped(76 - nameWidth).joined(separator: indent)
+        }.joined(separator: "\n")
+    }()
 
     /// Environment variables that Assay sets for the programs that it starts.
     private static let otherVariables = [

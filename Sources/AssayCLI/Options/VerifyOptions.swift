@@ -4,7 +4,10 @@ internal import ArgumentParser
 struct RerunOption: ParsableArguments {
     @Flag(
         name: .long,
-        help: "Run only the cases that failed in the last run in this folder, with its seed."
+        help: """
+            Run only the cases that failed or were inconclusive in the last run in this folder, \
+            with its seed.
+            """
     )
     var rerunFailed = false
 }

@@ -4,12 +4,12 @@ internal import Judging
 internal import Programs
 internal import Values
 
-/// The failed cases of the last run, for `--rerun-failed`.
+/// The cases of the last run that failed or were inconclusive, for `--rerun-failed`.
 ///
 /// The list is kept in a file next to the profile, in a folder that version control ignores.
 struct LastRun {
     let seed: String
-    /// The IDs of the failed cases.
+    /// The IDs of the cases that failed or were inconclusive.
     let failed: [String]
 
     /// Returns the folder `.assay` next to the profile, or in the current folder without a profile.
@@ -44,15 +44,16 @@ struct LastRun {
 
     /// Writes the list of failed cases after a run.
     ///
-    /// A listed case that did not run again, or is inconclusive, stays in the list. Only a complete run of the whole
-    /// suite removes the cases that it does not contain. An empty list is written only to replace
-    /// an existing file. If no case of the run failed, the list keeps its seed.
+    /// A listed case that did not run again, or is inconclusive, stays in the list. Only a complete
+    /// run of the whole suite removes the cases that it does not contain. If no case of the run
+    /// failed, the list keeps its seed.
     ///
     /// - Parameters:
     ///   - report: The report of the run.
     ///   - earlier: The list that the run repeated; nil without `--rerun-failed`.
     ///   - folder: The folder of the file.
-    /// - Returns: The reason why the file could not be written; nil on success.
+    /// - Returns: The reason why the file could not be written; nil on success, or when the list is
+    ///   empty and there is no older file.
     static func saveResult(
         _ report: RunReport,
         after earlier: LastRun?,
@@ -72,12 +73,17 @@ struct LastRun {
             report.cases.filter { ![.notRun, .inconclusive].contains($0.verdict) }
                 .map(\.contract.caseID)
         )
-        knownFailedCases.removeAll(where: judgedCaseIDs.contains)
-        let newFailedCases = report.cases
-            .filter { [.failed, .unexpectedPass].contains($0.verdict) }.map(\.contract.caseID)
-        let failed = newFailedCases + knownFailedCases
-        let seed = newFailedCases.isEmpty ? before?.seed ?? report.seed : report.seed
-        guard !failed.isEmpty || FileManager.default.fileExists(atPath: path) else { return nil }
+        let newCases = report.cases.filter {
+            [.failed, .unexpectedPass, .inconclusive].contains($0.verdict)
+        }
+        let newCaseIDs = newCases.map(\.contract.caseID)
+        knownFailedCases.removeAll { judgedCaseIDs.contains($0) || newCaseIDs.contains($0) }
+        let failed = newCaseIDs + knownFailedCases
+        let hasNewFailure = newCases.contains { $0.verdict != .inconclusive }
+        let seed = hasNewFailure ? report.seed : before?.seed ?? report.seed
+        let isListNeeded = !failed.isEmpty || FileManager.default.fileExists(atPath: path)
+        // A green run leaves no files in a folder without a profile that `init` has written.
+        guard isListNeeded || FileManager.default.fileExists(atPath: folder) else { return nil }
         let value: JSONValue = [
             "assay": 1, "seed": .string(seed),
             "failed": .strings(failed),
@@ -87,7 +93,7 @@ struct LastRun {
             try OutputFile(path, .ownerOnly).write(value.prettyText + "\n")
             return nil
         } catch {
-            return "cannot write the list of failed cases: \(error)"
+            return isListNeeded ? "cannot write the list of failed cases: \(error)" : nil
         }
     }
 }

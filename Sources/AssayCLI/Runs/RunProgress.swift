@@ -11,6 +11,8 @@ final class RunProgress: Sendable {
     private struct State {
         var runningCaseIDs: [String] = []
         var failed = 0
+        /// The cases that failed since the last progress line.
+        var newFailures: [String] = []
         var isProgressLineShown = false
         /// The current progress line.
         var progressLine = ""
@@ -43,7 +45,13 @@ final class RunProgress: Sendable {
         case .finished(let result, let finishedCount, let totalCount):
             let progressLine = state.withLock { state -> String in
                 state.runningCaseIDs.removeAll { $0 == result.contract.caseID }
-                if result.outcome.isFailure { state.failed += 1 }
+                if result.outcome.isFailure {
+                    state.failed += 1
+                    state.newFailures.append(
+                        result.contract.caseID
+                            + (result.contract.clause.isEmpty ? "" : " (\(result.contract.clause))")
+                    )
+                }
                 let text = ProgressLine.text(
                     finishedCount: finishedCount,
                     totalCount: totalCount,
@@ -61,7 +69,13 @@ final class RunProgress: Sendable {
         }
     }
 
+    /// The largest number of failed cases that are named after one progress line.
+    private static let namedFailuresMax = 3
+
     /// Starts to print a progress line every ten seconds when standard error is not a terminal.
+    ///
+    /// The line after it names some of the cases that have failed since the last progress line, so
+    /// that a reader can begin with them during the run.
     ///
     /// - Returns: The task that prints, which the caller cancels.
     func startPeriodicPrinting() -> Task<Void, any Error> {
@@ -69,8 +83,19 @@ final class RunProgress: Sendable {
             guard !isTerminalInteractive else { return }
             while true {
                 try await Task.sleep(for: Self.progressPrintInterval)
-                let progressLine = state.withLock { $0.progressLine }
-                if !progressLine.isEmpty { Terminal.error("assay: \(progressLine)\n") }
+                let (progressLine, failures) = state.withLock { state in
+                    defer { state.newFailures = [] }
+                    return (state.progressLine, state.newFailures)
+                }
+                guard !progressLine.isEmpty else { continue }
+                Terminal.error("assay: \(progressLine)\n")
+                guard !failures.isEmpty else { continue }
+                let named = failures.prefix(Self.namedFailuresMax).joined(separator: ", ")
+                let restCount = failures.count - Self.namedFailuresMax
+                Terminal.error(
+                    "       failed: \(named)" + (restCount > 0 ? " and \(restCount) more" : "")
+                        + "\n"
+                )
             }
         }
     }

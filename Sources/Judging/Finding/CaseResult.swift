@@ -52,6 +52,8 @@ package struct CaseResult: Hashable, Sendable {
     package var backendOutput: String?
     /// The number of runs that a search made, for a contract with a search; otherwise nil.
     package var runCount: Int?
+    /// The number of earlier runs of the case that were discarded because the machine was too busy.
+    package var busyRunCount = 0
     /// The judgment that the result comes from, with its complete evidence; nil when the run is not
     /// saved to a file.
     @IndirectlyStored package var judgment: CaseJudgment? = nil

@@ -80,16 +80,27 @@ package struct RunReport: Hashable, Sendable {
 }
 
 extension RunReport {
-    /// The notes of the run, and a remark when some kills of the backend came too late to interrupt
-    /// a delivery.
-    package var notesWithKillSummary: [String] {
+    /// The notes of the run, and remarks about kills that came too late to interrupt a delivery and
+    /// about runs that were discarded because the machine was too busy.
+    package var notesWithSummaries: [String] {
+        notes + [killSummary, busyRunSummary].compactMap(\.self)
+    }
+
+    private var killSummary: String? {
         let killOutcomes = cases.compactMap(\.didKillInterruptDelivery)
         let interruptingKillCount = killOutcomes.count { $0 }
-        guard interruptingKillCount < killOutcomes.count else { return notes }
-        return notes + [
+        guard interruptingKillCount < killOutcomes.count else { return nil }
+        return
             "\(interruptingKillCount) of \(killOutcomes.count) kills of the backend interrupted a delivery; "
-                + "the others came after the response"
-        ]
+            + "the others came after the response"
+    }
+
+    private var busyRunSummary: String? {
+        let caseCount = cases.count { $0.busyRunCount > 0 }
+        guard caseCount > 0 else { return nil }
+        let runCount = cases.reduce(0) { $0 + $1.busyRunCount }
+        return "this machine was too busy for \(runCount) run\(runCount == 1 ? "" : "s") of "
+            + "\(caseCount) case\(caseCount == 1 ? "" : "s"), which ran again"
     }
 
     /// Reports the golden contracts (distilled from recordings) that are older than their

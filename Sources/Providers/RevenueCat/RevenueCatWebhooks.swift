@@ -20,7 +20,12 @@ extension RevenueCatState: WebhookSender {
                 .init("expiration_reason"), .init("product_id"),
                 .init("new_product_id", label: "to"), .init("store"), .init("environment"),
             ],
+            ids: [
+                .init("transaction_id", label: "transaction"),
+                .init("original_transaction_id", label: "first transaction"),
+            ],
             dates: [
+                .init("purchased_at_ms", label: "purchased"),
                 .init("expiration_at_ms", label: "until"),
                 .init("grace_period_expiration_at_ms", label: "grace until"),
                 .init("auto_resume_at_ms", label: "resumes at"),

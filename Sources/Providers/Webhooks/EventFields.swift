@@ -13,11 +13,31 @@ package struct EventFields: Sendable {
 
     /// The members with a string or a list of strings, such as the user, the product and the store.
     let texts: [Field]
+    /// The members with a long ID, such as the transaction, of which a description contains the end.
+    ///
+    /// An ID that is equal to an earlier one is left out.
+    let ids: [Field]
     /// The members with a date, in milliseconds since 1970.
     let dates: [Field]
 
-    package init(texts: [Field] = [], dates: [Field] = []) {
-        (self.texts, self.dates) = (texts, dates)
+    package init(texts: [Field] = [], ids: [Field] = [], dates: [Field] = []) {
+        (self.texts, self.ids, self.dates) = (texts, ids, dates)
+    }
+
+    /// The number of characters at the end of an ID that a description contains.
+    private static let idLength = 6
+
+    /// Returns the ends of the IDs in an event, with their labels.
+    func idTexts(_ event: JSONValue) -> [String] {
+        var values: [String] = []
+        return ids.compactMap { field in
+            guard let value = event[field.name]?.scalarText, !value.isEmpty,
+                !values.contains(where: value.isExactly)
+            else { return nil }
+            values.append(value)
+            let end = value.count > Self.idLength ? "…\(value.suffix(Self.idLength))" : value
+            return "\(field.label) \(end)"
+        }
     }
 }
 
@@ -62,6 +82,6 @@ extension WebhookFormat {
                 EventDescription.Date(label: field.label, time: Instant(milliseconds: $0))
             }
         }
-        return EventDescription(type: type, texts: texts, dates: dates)
+        return EventDescription(type: type, texts: texts + fields.idTexts(event), dates: dates)
     }
 }

@@ -28,7 +28,7 @@ package enum HTMLReport {
         let unobservedChecks = Scorecard.unobservedChecks(report.value.cases).map { line, clauses in
             "\(clauses.joined(separator: " ")) not proven: \(line)"
         }
-        body += listSection("Notes", "notes", unobservedChecks + report.notesWithKillSummary)
+        body += listSection("Notes", "notes", unobservedChecks + report.notesWithSummaries)
         return HTMLPage.page("\(headline.text) · \(report.target)", body + "</main>\n")
     }
 

@@ -30,6 +30,8 @@ final class CaseScheduler: Sendable {
     private let progress: SuiteProgress
     /// The failures of cases that run again because another case may have caused them, by index.
     private let doubtfulFailures = Locked<[Int: CaseResult]>([:])
+    /// The numbers of discarded runs for which the machine was too busy, by index of the case.
+    private let busyRunCounts = Locked<[Int: Int]>([:])
     private let report: @Sendable (SuiteEvent) -> Void
 
     /// Creates a scheduler.
@@ -196,6 +198,8 @@ final class CaseScheduler: Sendable {
             progress.finish(scheduledCase.index, result)
         } else if end == .failedPerhapsDisturbed, case .completed(let result) = outcome {
             doubtfulFailures.withLock { $0[scheduledCase.index] = result }
+        } else if case .completed(let result) = outcome, result.isMachineTooBusy {
+            countBusyRun(of: scheduledCase)
         }
     }
 
@@ -229,6 +233,7 @@ final class CaseScheduler: Sendable {
         var outcome = await outcome(of: scheduledCase, on: instance, isExclusive: true)
         for _ in 1..<Self.busyRunCountMax {
             guard case .completed(let result) = outcome, result.isMachineTooBusy else { break }
+            countBusyRun(of: scheduledCase)
             let nextOutcome = await self.outcome(
                 of: scheduledCase,
                 on: instance,
@@ -236,8 +241,14 @@ final class CaseScheduler: Sendable {
             )
             if case .completed = nextOutcome { outcome = nextOutcome }
         }
-        if case .completed(let result) = outcome { return result }
-        return nil
+        guard case .completed(var result) = outcome else { return nil }
+        result.busyRunCount = busyRunCounts.withLock { $0[scheduledCase.index] } ?? 0
+        return result
+    }
+
+    /// Counts a run that is discarded because the machine was too busy.
+    private func countBusyRun(of scheduledCase: ScheduledCase) {
+        busyRunCounts.withLock { $0[scheduledCase.index, default: 0] += 1 }
     }
 
     private func outcome(
