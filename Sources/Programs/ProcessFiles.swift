@@ -62,13 +62,14 @@ package enum ProcessFiles {
         }
     }
 
-    /// Returns whether the environment of a process contains a variable with a value.
+    /// Searches the environment of a process for a variable with a value.
     ///
     /// False also for a process of another user, whose environment cannot be read.
     ///
     /// - Parameters:
     ///   - entry: The variable and its value: `NAME=VALUE`.
     ///   - process: The ID of the process.
+    /// - Returns: Whether an entry of the environment is exactly `entry`.
     package static func environmentContains(_ entry: String, of process: pid_t) -> Bool {
         let entries = content(of: "/proc/\(process)/environ") + [0]
         return entries.withUnsafeBytes { buffer in

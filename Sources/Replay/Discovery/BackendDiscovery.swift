@@ -98,13 +98,15 @@ package struct BackendDiscovery: Sendable {
         let session = try await discovery.open(open)
         await discovery.findSignedInProbe(session)
         await discovery.findUsers(session)
-        await discovery.findUserSession(session)
+        if discovery.profile.userSession == nil {
+            let search = UserSessionSearch(discovery: discovery, session: session)
+            discovery.profile.userSession = await search.login()
+        }
         await discovery.findProbes(session)
-        discovery.noteUserSession()
+        UserSessionSearch.conclude(&discovery)
         await discovery.findOtherEndpoints(session)
         let executor = discovery.executor(session)
         discovery.doctorChecks = await DoctorChecks.checkBackend(executor, name: name + "-x")
-        discovery.noteRefusedPurchase(session)
         discovery.noteMissingEffects(session)
         discovery.noteDatabases()
         let revocation = RevocationCheck(profile: discovery.profile)
@@ -318,22 +320,16 @@ package struct BackendDiscovery: Sendable {
 
     // MARK: Unresolved questions
 
-    /// Adds a note about a webhook that accepts a test event and refuses a purchase.
-    private mutating func noteRefusedPurchase(_ session: ReplaySession) {
-        let exchanges = session.fakes.journal.read { $0.exchanges }
-        guard acceptsEvents,
-            let response = exchanges.last(where: { $0.purpose == .sentinel })?.response,
-            response.status >= 400
-        else { return }
-        note(
-            webhookNoteKey,
-            "the purchase of a user gets \(response.bodyExcerpt), although a test event is accepted",
-            isUnresolved: true
-        )
-    }
-
     /// Adds notes about pushes and reads of subscribers that a purchase did not cause.
     private mutating func noteMissingEffects(_ session: ReplaySession) {
+        if acceptsEvents, let refusal = RefusedRequests(session: session).purchase {
+            note(
+                webhookNoteKey,
+                "the purchase of a user gets \(refusal.bodyExcerpt), although a test event is "
+                    + "accepted",
+                isUnresolved: true
+            )
+        }
         if !doctorChecks.observability.arePushesObservable, acceptsEvents, survey.hasCode,
             survey.mentionedProviders.isDisjoint(
                 with: ProviderTable.all.pushServices.map { $0.party }
@@ -346,7 +342,7 @@ package struct BackendDiscovery: Sendable {
                 "the backend sends no push: a purchase led to none, and no file mentions \(titles)"
             )
         } else if !doctorChecks.observability.arePushesObservable,
-            let refusal = Self.refusedPush(session)
+            let refusal = RefusedRequests(session: session).push
         {
             note("features", refusal, isUnresolved: true)
         } else if !doctorChecks.observability.arePushesObservable {
@@ -381,22 +377,6 @@ package struct BackendDiscovery: Sendable {
                 isUnresolved: true
             )
         }
-    }
-
-    /// Returns a description of the first push of the backend that a fake refused; nil if no push
-    /// was refused.
-    private static func refusedPush(_ session: ReplaySession) -> String? {
-        let pushServices = ProviderTable.all.pushServices
-        let exchanges = session.fakes.journal.read { $0.exchanges }
-        for exchange in exchanges where exchange.from == .backend {
-            guard let service = pushServices.first(where: { $0.party == exchange.to }),
-                let response = exchange.response, response.status >= 400
-            else { continue }
-            return "a purchase led to no push: the fake \(service.title) refused "
-                + "\(exchange.request.method) \(exchange.request.path) of the backend with "
-                + "\(response.bodyExcerpt); correct the request in the backend"
-        }
-        return nil
     }
 
     /// The hosts that are fixed in the backend's files and belong to a service for which Assay has

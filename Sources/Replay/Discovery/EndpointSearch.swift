@@ -13,24 +13,10 @@ extension BackendDiscovery {
     mutating func findOtherEndpoints(_ session: ReplaySession) async {
         let routes = survey.routes.filter { ["POST", ""].contains($0.method) && !$0.hasID }
         if profile.endpoints["reconcile"] == nil,
-            let route = routes.first(where: { $0.path.lowercased().contains("reconcile") })
+            let found = await RefetchSearch(discovery: self, session: session).route(among: routes)
         {
-            let request = HTTPMessage.Request("POST", route.path)
-            let outcome = await session.backend.client.send(request, within: .seconds(10))
-            if case .answered(let response) = outcome {
-                let isAccepted = (200..<300).contains(response.status)
-                if isAccepted {
-                    profile.endpoints["reconcile"] = Profile.Endpoint(
-                        method: "POST",
-                        path: route.path
-                    )
-                }
-                note(
-                    "endpoints: reconcile",
-                    "POST \(route.path) (\(route.location)) returns \(response.status)",
-                    isUnresolved: !isAccepted
-                )
-            }
+            if found.isAccepted { profile.endpoints["reconcile"] = found.endpoint }
+            note("endpoints: reconcile", found.text, isUnresolved: !found.isAccepted)
         }
         await findLogin(session, routes)
     }
@@ -118,5 +104,85 @@ extension BackendDiscovery {
                 isUnresolved: true
             )
         }
+    }
+}
+
+/// Searches for the route that compares the state of the backend with the state of the services.
+struct RefetchSearch {
+    let discovery: BackendDiscovery
+    let session: ReplaySession
+
+    /// A route, and the result of a request to it.
+    struct Result {
+        let endpoint: Profile.Endpoint
+        let isAccepted: Bool
+        /// The result as text for the user.
+        let text: String
+    }
+
+    /// Words in the last part of the path of a route that fetches the state of a user again.
+    private static let words = ["reconcile", "resync", "refresh", "restore", "sync"]
+    /// Words in the paths of routes that refresh something else.
+    private static let otherWords = [
+        "token", "session", "auth", "password", "hook", "push", "device", "jwt",
+    ]
+
+    /// Returns the first suitable route; nil if there is none.
+    ///
+    /// A route with another name than "reconcile" is taken only if it makes the backend read from
+    /// the API of the services.
+    func route(among routes: [SourceSurvey.Route]) async -> Result? {
+        let candidates = routes.filter { route in
+            let path = route.path.lowercased()
+            let last = path.split(separator: "/").last.map(String.init) ?? ""
+            return path.contains("reconcile")
+                || Self.words.contains(where: last.contains)
+                    && !Self.otherWords.contains(where: path.contains)
+        }
+        for (index, route) in candidates.prefix(4).enumerated() {
+            let isNamed = route.path.lowercased().contains("reconcile")
+            let result = await result(of: route, "\(discovery.name)-r\(index)")
+            if let result, isNamed || result.isAccepted && result.readsState {
+                return Result(
+                    endpoint: result.endpoint,
+                    isAccepted: result.isAccepted,
+                    text: result.text
+                )
+            }
+        }
+        return nil
+    }
+
+    /// Sends a request to a route for a new user; returns nil when it gets no response.
+    private func result(
+        of route: SourceSurvey.Route,
+        _ namespace: String
+    ) async -> (endpoint: Profile.Endpoint, isAccepted: Bool, readsState: Bool, text: String)? {
+        var execution = discovery.executor(session).runWithoutSteps(namespace)
+        // A route about all users needs no user, so a failed registration is ignored.
+        _ = await execution.register("ada")
+        let endpoint = Profile.Endpoint(
+            method: "POST",
+            path: route.path,
+            body: route.bodyNames.isEmpty ? nil : RequestMembers.body(route.bodyNames)
+        )
+        var values = NamedValues(texts: execution.requests.templateValues(of: "ada"))
+        values.markMissing(.endpoint)
+        let exchangeCount = session.fakes.journal.read { $0.exchanges.count }
+        let outcome = await session.backend.client.send(
+            endpoint.request(from: values),
+            within: .seconds(10)
+        )
+        guard case .answered(let response) = outcome else { return nil }
+        let party = discovery.executor(session).purchaseWebhook.party
+        let readsState = session.fakes.journal.read {
+            $0.exchanges.dropFirst(exchangeCount).contains {
+                $0.from == .backend && $0.to == party && $0.request.method == "GET"
+            }
+        }
+        let text =
+            "POST \(route.path) (\(route.location)) returns \(response.status)"
+            + (readsState ? " and reads the state of the user" : "")
+        return (endpoint, (200..<300).contains(response.status), readsState, text)
     }
 }

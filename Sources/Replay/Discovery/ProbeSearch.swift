@@ -99,7 +99,7 @@ extension BackendDiscovery {
     func probeCandidates() -> [Profile.Probe] {
         var paths: [(path: String, credentials: Profile.Credentials?)] = []
         let idToken = survey.usesTokens ? Profile.Credentials(actor: "{{id}}") : nil
-        let userSession = profile.userSession == nil ? nil : Self.userSessionCredentials
+        let userSession = profile.userSession == nil ? nil : UserSessionSearch.credentials
         let signedIn = [idToken, userSession].compactMap(\.self)
         for route in survey.routes where ["GET", ""].contains(route.method) {
             let path = route.path

@@ -107,7 +107,7 @@ extension BackendDiscovery {
                 lines.append("    as: \(Self.yamlScalar(actor))")
             }
             if probe.credentials?.usesUserSession == true {
-                let headers = BackendDiscovery.userSessionHeaders.sorted { $0.key < $1.key }.map {
+                let headers = UserSessionSearch.headers.sorted { $0.key < $1.key }.map {
                     "\($0.key): \(Self.yamlScalar($0.value))"
                 }
                 lines.append("    headers: {\(headers.joined(separator: ", "))}")

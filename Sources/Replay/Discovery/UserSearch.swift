@@ -11,12 +11,6 @@ extension BackendDiscovery {
         "signup", "sign-up", "accounts",
     ]
 
-    /// Words in the paths of routes that do not create a user, or that may destroy data.
-    private static let otherPathWords = [
-        "webhook", "hook", "login", "logout", "password", "delete", "remove", "deactivate",
-        "cancel", "purge", "reset", "refund", "ban",
-    ]
-
     /// Finds a request that creates a user in the backend, and stores it in the profile.
     mutating func findUsers(_ session: ReplaySession) async {
         if profile.creation != .register { return }
@@ -24,15 +18,9 @@ extension BackendDiscovery {
             note("endpoints: register", "POST /api/user/register creates a user")
             return
         }
-        let candidateRoutes = survey.routes.filter { route in
-            let path = route.path.lowercased()
-            return ["POST", ""].contains(route.method) && !route.hasID
-                && Self.userPathWords.contains { path.contains($0) }
-                && !Self.otherPathWords.contains { path.contains($0) }
-        }.sorted { $0.userRank < $1.userRank }
         let clock = session.executor.clock
         var refusedRegistration: (path: String, response: HTTPMessage.Response)?
-        for route in candidateRoutes.prefix(12) {
+        for route in survey.registrationRoutes.prefix(12) {
             let start = clock.now
             // If the backend does not respond, each route takes more than 20 seconds, so the search
             // ends after the first such route.
@@ -47,7 +35,8 @@ extension BackendDiscovery {
                 for idForm in [profile.idForm, .uuid, .integer].uniqued() {
                     let containsChosenID = body.templatePointersInJSON["id"] != nil
                     guard await canCreateUser(session, .request(endpoint), idForm) else {
-                        let refusal = refusal(session)
+                        let refusal = RefusedRequests(session: session)
+                            .registration(in: name + "-u")
                         if let refusal { refusedRegistration = (route.path, refusal) }
                         // A body with the members that the response reports as missing comes next.
                         let names = refusal.map(RequestMembers.missingNames) ?? []
@@ -65,17 +54,23 @@ extension BackendDiscovery {
         }
         profile.endpoints["register"] = nil
         profile.creation = .command(["true"])
+        if survey.usesTokens {
+            note(
+                "users: create",
+                "every request with an ID token belongs to a user, so no user is created before"
+            )
+            return
+        }
+        let reason =
+            refusedRegistration.map {
+                "POST \($0.path) refuses each registration that was tried, the last with "
+                    + "\($0.response.bodyExcerpt)"
+            } ?? "no route that creates a user was found"
         note(
             "users: create",
-            survey.usesTokens
-                ? "every request with an ID token belongs to a user, so no user is created before"
-                : (refusedRegistration.map {
-                    "POST \($0.path) refuses each registration that was tried, the last with "
-                        + "\($0.response.bodyExcerpt)"
-                } ?? "no route that creates a user was found")
-                    + ", so Assay creates no user before an event; if the backend has such a route, "
-                    + "write 'users: {create: {post: /…, body: {…}}}'",
-            isUnresolved: !survey.usesTokens
+            "\(reason), so Assay creates no user before an event; if the backend has such a route, "
+                + "write 'users: {create: {post: /…, body: {…}}}'",
+            isUnresolved: true
         )
     }
 
@@ -90,16 +85,6 @@ extension BackendDiscovery {
         }
         var execution = executor.runWithoutSteps(name + "-u")
         return await execution.register("ada") == nil
-    }
-
-    /// Returns the refusal of the last request that should have created a user; nil if it was not
-    /// refused.
-    private func refusal(_ session: ReplaySession) -> HTTPMessage.Response? {
-        let calls = session.fakes.journal.read { $0.exchanges(in: name + "-u") }
-        let last = calls.last {
-            if case .registration = $0.purpose { true } else { false }
-        }
-        return last?.response.flatMap { (400..<600).contains($0.status) ? $0 : nil }
     }
 
     /// Returns the body and the response of the last request that created a user; nil if there was
@@ -170,6 +155,24 @@ extension String {
         let uuidParts = split(separator: "-", omittingEmptySubsequences: false)
         return uuidParts.map(\.count) == [8, 4, 4, 4, 12]
             && allSatisfy { $0.isHexDigit || $0 == "-" }
+    }
+}
+
+extension SourceSurvey {
+    /// Words in the paths of routes that do not create a user, or that may destroy data.
+    private static let otherPathWords = [
+        "webhook", "hook", "login", "logout", "password", "delete", "remove", "deactivate",
+        "cancel", "purge", "reset", "refund", "ban",
+    ]
+
+    /// The routes that may create a user, the most likely one first.
+    fileprivate var registrationRoutes: [Route] {
+        routes.filter { route in
+            let path = route.path.lowercased()
+            return ["POST", ""].contains(route.method) && !route.hasID
+                && BackendDiscovery.userPathWords.contains { path.contains($0) }
+                && !Self.otherPathWords.contains { path.contains($0) }
+        }.sorted { $0.userRank < $1.userRank }
     }
 }
 

@@ -7,38 +7,55 @@ internal import Values
 
 /// Searches for the login of a backend with its own sessions, such as JSON Web Tokens that it signs
 /// itself.
-extension BackendDiscovery {
+struct UserSessionSearch {
+    let discovery: BackendDiscovery
+    let session: ReplaySession
+
     private static let loginPathWords = ["login", "signin", "sign-in", "sessions", "token"]
-    private static let otherLoginWords = [
+    private static let otherPathWords = [
         "refresh", "logout", "google", "apple", "facebook", "hook", "password",
     ]
 
     /// The headers with which a user proves a session.
-    static let userSessionHeaders = [
+    static let headers = [
         "authorization": "Bearer {{\(TemplateScope.ProfileSlot.userSessionName)}}"
     ]
 
     /// The credentials of a user with a session.
-    static var userSessionCredentials: Profile.Credentials {
-        var credentials = Profile.Credentials()
-        credentials.headers = userSessionHeaders.mapValues { Secret($0) }
-        return credentials
+    static var credentials: Profile.Credentials {
+        Profile.Credentials(headers: headers.mapValues { Secret($0) })
     }
 
-    /// Finds a request that signs in a created user and returns a session, and stores it in the
-    /// profile.
+    /// Reports the login of a discovery if a probe needs it, or else removes it from the profile.
+    static func conclude(_ discovery: inout BackendDiscovery) {
+        guard let login = discovery.profile.userSession else { return }
+        let isNeeded = discovery.profile.probes.contains {
+            $0.credentials?.usesUserSession == true
+        }
+        guard isNeeded else {
+            discovery.profile.userSession = nil
+            return
+        }
+        discovery.note(
+            "users: login",
+            "POST \(login.endpoint.path) signs in a user and returns a session at \(login.token)"
+        )
+    }
+
+    /// Returns a request that signs in a created user, with the location of the session in its
+    /// response; nil if there is none.
     ///
     /// The request that creates users is tried last, because some backends sign in a phone with the
     /// request that registers it.
-    mutating func findUserSession(_ session: ReplaySession) async {
-        guard profile.userSession == nil, !survey.usesTokens, !isUnresponsive,
+    func login() async -> Profile.Session? {
+        guard !discovery.survey.usesTokens, !discovery.isUnresponsive,
             let creation = creationEndpoint
-        else { return }
-        let routes = survey.routes.filter { route in
+        else { return nil }
+        let routes = discovery.survey.routes.filter { route in
             let path = route.path.lowercased()
             return ["POST", ""].contains(route.method) && !route.hasID && !route.bodyNames.isEmpty
                 && Self.loginPathWords.contains { path.contains($0) }
-                && !Self.otherLoginWords.contains { path.contains($0) }
+                && !Self.otherPathWords.contains { path.contains($0) }
         }
         let logins =
             routes.prefix(6).map {
@@ -49,30 +66,16 @@ extension BackendDiscovery {
                 )
             } + [Profile.Endpoint(method: "POST", path: creation.path, body: creation.body)]
         for (index, login) in logins.enumerated() {
-            guard let token = await sessionPointer(login, session, name + "-n\(index)") else {
-                continue
+            if let token = await sessionPointer(login, "\(discovery.name)-n\(index)") {
+                return Profile.Session(endpoint: login, token: token)
             }
-            profile.userSession = Profile.Session(endpoint: login, token: token)
-            return
         }
-    }
-
-    /// Reports the login if a probe needs it, or else removes it from the profile.
-    mutating func noteUserSession() {
-        guard let login = profile.userSession else { return }
-        guard profile.probes.contains(where: { $0.credentials?.usesUserSession == true }) else {
-            profile.userSession = nil
-            return
-        }
-        note(
-            "users: login",
-            "POST \(login.endpoint.path) signs in a user and returns a session at \(login.token)"
-        )
+        return nil
     }
 
     private var creationEndpoint: Profile.Endpoint? {
-        switch profile.creation {
-        case .register: profile.endpoints["register"]
+        switch discovery.profile.creation {
+        case .register: discovery.profile.endpoints["register"]
         case .request(let endpoint): endpoint
         case .command: nil
         }
@@ -82,10 +85,9 @@ extension BackendDiscovery {
     /// login fails or returns none.
     private func sessionPointer(
         _ login: Profile.Endpoint,
-        _ session: ReplaySession,
         _ namespace: String
     ) async -> JSONPointer? {
-        var execution = executor(session).runWithoutSteps(namespace)
+        var execution = discovery.executor(session).runWithoutSteps(namespace)
         guard await execution.register("ada") == nil else { return nil }
         var values = NamedValues(texts: execution.requests.templateValues(of: "ada"))
         values.markMissing(.userLogin)

@@ -62,51 +62,8 @@ extension BackendDiscovery {
     mutating func findWebhook(_ session: ReplaySession) async -> Bool {
         let webhook = webhook
         let endpoint = webhook.sender.webhookEndpoint
-        let executor = executor(session)
-        var bestCandidate: (path: String, status: Int)?
-        var timeoutCount = 0
-        let paths = Array(webhookPaths.prefix(40))
-        let declaredRoutes = WebhookRoutes(survey.routes).routes
-        let declaredPaths = Set(declaredRoutes.map(\.path))
-        let namedPaths = Set(
-            declaredRoutes.filter { WebhookRoutes.score($0) >= WebhookRoutes.namedScore }
-                .map(\.path)
-        )
-        for (index, path) in paths.enumerated() {
-            let outcome = await executor.sendTestEvent(
-                name + "-t",
-                path: path,
-                proof: SenderProof()
-            )
-            if case .failed(.timedOut, _) = outcome { timeoutCount += 1 }
-            // If the backend does not respond, the whole search would take minutes, so it ends at
-            // the second timeout.
-            if timeoutCount > 1 { break }
-            let next = index + 1 < paths.count ? "; next: POST \(paths[index + 1])" : ""
-            guard case .answered(let response) = outcome,
-                !RouteStatuses.unserved.contains(response.status)
-            else {
-                if index < 5 {
-                    onProgress("TEST event to POST \(path): \(outcome.summary)\(next)")
-                }
-                continue
-            }
-            onProgress(
-                "TEST event to POST \(path): "
-                    + (response.status < 400 ? "\(response.status)" : response.bodyExcerpt)
-            )
-            let isBetter =
-                bestCandidate.map { response.status.webhookRank > $0.status.webhookRank }
-                ?? true
-            if isBetter { bestCandidate = (path, response.status) }
-            // A route that the files declare exists, even if it rejects the sender. A route that
-            // names the sender is the right one, even if it refuses the event.
-            let isRight =
-                RouteStatuses.refused.contains(response.status) && declaredPaths.contains(path)
-                || namedPaths.contains(path)
-            if isRight { bestCandidate = (path, response.status) }
-            if (200..<300).contains(response.status) || isRight { break }
-        }
+        let trial = WebhookTrial(discovery: self, session: session)
+        let bestCandidate = await trial.best(among: Array(webhookPaths.prefix(40)))
         guard let bestCandidate else {
             note(
                 webhookNoteKey,
@@ -167,6 +124,61 @@ extension BackendDiscovery {
             return
         }
         note("start: ready", "no common health route returns 2xx, so any response means ready")
+    }
+}
+
+/// Sends a test event to routes that may receive webhooks.
+private struct WebhookTrial {
+    let discovery: BackendDiscovery
+    let session: ReplaySession
+
+    /// Returns the best route with the status of its response; nil if no path has a route.
+    func best(among paths: [String]) async -> (path: String, status: Int)? {
+        let executor = discovery.executor(session)
+        var bestCandidate: (path: String, status: Int)?
+        var timeoutCount = 0
+        let declaredRoutes = WebhookRoutes(discovery.survey.routes).routes
+        let declaredPaths = Set(declaredRoutes.map(\.path))
+        let namedPaths = Set(
+            declaredRoutes.filter { WebhookRoutes.score($0) >= WebhookRoutes.namedScore }
+                .map(\.path)
+        )
+        for (index, path) in paths.enumerated() {
+            let outcome = await executor.sendTestEvent(
+                discovery.name + "-t",
+                path: path,
+                proof: SenderProof()
+            )
+            if case .failed(.timedOut, _) = outcome { timeoutCount += 1 }
+            // If the backend does not respond, the whole search would take minutes, so it ends at
+            // the second timeout.
+            if timeoutCount > 1 { break }
+            let next = index + 1 < paths.count ? "; next: POST \(paths[index + 1])" : ""
+            guard case .answered(let response) = outcome,
+                !RouteStatuses.unserved.contains(response.status)
+            else {
+                if index < 5 {
+                    discovery.onProgress("TEST event to POST \(path): \(outcome.summary)\(next)")
+                }
+                continue
+            }
+            discovery.onProgress(
+                "TEST event to POST \(path): "
+                    + (response.status < 400 ? "\(response.status)" : response.bodyExcerpt)
+            )
+            let isBetter =
+                bestCandidate.map { response.status.webhookRank > $0.status.webhookRank }
+                ?? true
+            if isBetter { bestCandidate = (path, response.status) }
+            // A route that the files declare exists, even if it rejects the sender. A route that
+            // names the sender is the right one, even if it refuses the event.
+            let isRight =
+                RouteStatuses.refused.contains(response.status) && declaredPaths.contains(path)
+                || namedPaths.contains(path)
+            if isRight { bestCandidate = (path, response.status) }
+            if (200..<300).contains(response.status) || isRight { break }
+        }
+        return bestCandidate
     }
 }
 

@@ -63,7 +63,7 @@ struct EnvironmentGuess: Sendable {
             {
                 // A profile that names the folder of the run's data lets several instances of the
                 // backend run at the same time, so it also names the standard variable.
-                guessValue(variable, nameParts, survey)
+                guessValue(variable, nameParts, survey, own)
             }
         }
     }
@@ -154,14 +154,17 @@ struct EnvironmentGuess: Sendable {
     private mutating func guessValue(
         _ variable: SourceSurvey.Variable,
         _ nameParts: Set<String>,
-        _ survey: SourceSurvey
+        _ survey: SourceSurvey,
+        _ own: OwnVariables
     ) {
         if !nameParts.isDisjoint(with: [
             "DATA", "DB", "DATABASE", "STORE", "SQLITE", "STORAGE",
         ]) {
             guessValue(store: variable, nameParts, survey)
-        } else if Self.isSecret(variable.name), variable.fallback == nil {
-            // The backend may not start without this variable, and no fake checks its value.
+        } else if Self.isSecret(variable.name), variable.fallback == nil,
+            !own.emptyNames.contains(variable.name)
+        {
+            // A secret that the owner has left empty may switch a feature off. The backend may not start without this variable, and no fake checks its value.
             values[variable.name] = "assay-test"
         }
     }

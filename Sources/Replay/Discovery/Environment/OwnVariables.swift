@@ -5,8 +5,10 @@ internal import Foundation
 ///
 /// `init` keeps their values, except those about services for which Assay has a fake.
 package struct OwnVariables: Sendable {
-    /// The names of the variables, including those that the owner has left empty.
+    /// The names of the variables with a value.
     let names: Set<String>
+    /// The names of the variables that the owner has left empty.
+    let emptyNames: Set<String>
     /// The databases that the values name, by the name of the variable.
     package let databases: [Database]
 
@@ -36,7 +38,8 @@ package struct OwnVariables: Sendable {
     /// - Parameter values: The values of the variables, by name.
     package init(_ values: [String: String] = [:]) {
         let set = values.filter { !$0.value.isEmpty }
-        names = Set(values.keys)
+        names = Set(set.keys)
+        emptyNames = Set(values.keys).subtracting(names)
         var databases = set.sorted { $0.key < $1.key }.compactMap(Self.database)
         if databases.isEmpty, let host = set["DB_HOST"] ?? set["DATABASE_HOST"] ?? set["PGHOST"] {
             let variable = ["DB_NAME", "DB_DATABASE", "DATABASE_NAME", "PGDATABASE"]
@@ -61,7 +64,7 @@ package struct OwnVariables: Sendable {
 
     /// The domains of services that host databases behind an HTTPS interface.
     private static let hostedDatabaseDomains = [
-        "supabase.co", "supabase.in", "firebaseio.com", "turso.io", "upstash.io", "hasura.app",
+        "supabase.co", "supabase.in", "turso.io", "upstash.io", "hasura.app",
     ]
 
     /// Returns the database that a value names; nil if the value is not the URL of a database.

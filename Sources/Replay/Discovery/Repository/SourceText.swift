@@ -174,7 +174,7 @@ extension SourceText {
             let line = line.lowercased()
             let isCall =
                 line.contains(/verify_?(?:id_?token|session_?cookie)/)
-                || line.contains(/firebase_?id_?token/)
+                || line.contains(/id_?token\s*::\s*signature/)
             return isCall && !line.contains(/(?:client|oauth2?|google|apple)\w*\s*\.\s*verify/)
         }
     }
