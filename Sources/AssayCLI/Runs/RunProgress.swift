@@ -90,12 +90,11 @@ final class RunProgress: Sendable {
                 guard !progressLine.isEmpty else { continue }
                 Terminal.error("assay: \(progressLine)\n")
                 guard !failures.isEmpty else { continue }
-                let named = failures.prefix(Self.namedFailuresMax).joined(separator: ", ")
                 let restCount = failures.count - Self.namedFailuresMax
-                Terminal.error(
-                    "       failed: \(named)" + (restCount > 0 ? " and \(restCount) more" : "")
-                        + "\n"
-                )
+                let lines =
+                    failures.prefix(Self.namedFailuresMax).map { "failed: \($0)" }
+                    + (restCount > 0 ? ["failed: \(restCount) more"] : [])
+                Terminal.error(lines.map { "       \($0)\n" }.joined())
             }
         }
     }

@@ -86,7 +86,7 @@ package struct FirebaseUser: Hashable, Codable, Sendable {
         validSince = now.seconds
     }
 
-    /// Moves the start of the user's valid tokens before a sign-up with a password.
+    /// Moves the start of the valid tokens of a new user before a sign-up with a password.
     ///
     /// Assay's tokens were issued a minute before their use, so that the clock of a backend may be
     /// behind. The first token of an account that the backend has just created must be valid too.

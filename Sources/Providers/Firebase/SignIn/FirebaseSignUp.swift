@@ -52,7 +52,7 @@ enum FirebaseSignUp {
         user.emailVerified = false
         if let name = fields.nonEmptyText("displayName") { user.displayName = name }
         user.setPassword(password, &state.ids, at: call.now)
-        user.acceptFirstTokens(created: call.now)
+        if fields.nonEmptyText("idToken") == nil { user.acceptFirstTokens(created: call.now) }
         user.lastLogin = call.now
         let grant = FirebaseTokenGrant(user: user, provider: "password")
         return response(user, grant.issue(&state, call))
@@ -78,7 +78,9 @@ enum FirebaseSignUp {
         if fields.flag("disabled") == true { user.isDisabled = true }
         if let password = fields["password"] {
             user.setPassword(password, &state.ids, at: call.now)
-            user.acceptFirstTokens(created: call.now)
+            if fields.nonEmptyText("idToken") == nil {
+                user.acceptFirstTokens(created: call.now)
+            }
         }
         if fields.hasValue("mfaInfo") {
             user.secondFactors = try SecondFactor.assigned(
