@@ -55,6 +55,26 @@ struct PreflightTests {
         #expect(outcome.count("stopped") == 0 && outcome.count("warned") == 0)
     }
 
+    @Test("an interrupted preflight proves nothing about the backend", arguments: 1...8)
+    func interrupted(number: Int) throws {
+        let arrivalCount = Locked(0)
+        var fixture = CaseRunnerFixture(
+            bench: SimulationBench(),
+            contracts: Self.contracts,
+            checksBackendFirst: true
+        )
+        fixture.interruptedAt = { _ in
+            arrivalCount.withLock { count in
+                count += 1
+                return count == number
+            }
+        }
+        let outcome = try fixture.run()
+        #expect(outcome.count("stopped") == 0 && outcome.count("warned") == 0)
+        #expect(outcome.results.allSatisfy { $0.verdict != .failed })
+        #expect(outcome.results.allSatisfy { $0.note?.contains("correct the backend") != true })
+    }
+
     private static let stops: [(Int, path: String, says: String)] = [
         (404, webhook, "POST /api/webhooks/revenuecat returns 404"),
         (405, webhook, "endpoints: {revenuecat-webhook: POST /…}"),

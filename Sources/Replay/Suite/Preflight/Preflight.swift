@@ -19,8 +19,14 @@ struct Preflight {
 
     /// Returns one line for each reason why no case could judge the backend, with its remedy.
     ///
-    /// Empty if cases can run.
+    /// Empty if cases can run, and after the time limit or an interruption: the end of the run has
+    /// then ended the requests of the check, so they prove nothing about the backend.
     func skipReasons() async -> [String] {
+        let reasons = await problems()
+        return Task.isCancelled ? [] : reasons
+    }
+
+    private func problems() async -> [String] {
         await completeCalibration()
         let exchanges = namespaceNames.flatMap(exchanges)
         // A missing session also makes the registration and the probes fail.
@@ -44,9 +50,11 @@ struct Preflight {
 
     /// Returns the events that the backend refuses although each sender delivers them.
     ///
-    /// Such a refusal does not stop the run.
+    /// Such a refusal does not stop the run. After the end of the run, the result is empty.
     func eventRefusals() async -> [EventRefusal] {
-        await EventCheck(executor: executor, name: namespaceNames[0] + "-u").refusals()
+        let check = EventCheck(executor: executor, name: namespaceNames[0] + "-u")
+        let refusals = await check.refusals()
+        return Task.isCancelled ? [] : refusals
     }
 
     private var refusals: CallerRefusals {
