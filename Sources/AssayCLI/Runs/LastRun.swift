@@ -52,8 +52,8 @@ struct LastRun {
     ///   - report: The report of the run.
     ///   - earlier: The list that the run repeated; nil without `--rerun-failed`.
     ///   - folder: The folder of the file.
-    /// - Returns: The reason why the file could not be written; nil on success, or when the list is
-    ///   empty and there is no older file.
+    /// - Returns: The reason why the file could not be written; nil on success, or for an empty list
+    ///   that replaces no file.
     static func saveResult(
         _ report: RunReport,
         after earlier: LastRun?,
