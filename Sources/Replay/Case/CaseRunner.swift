@@ -137,6 +137,11 @@ final class CaseRunner: Sendable {
         )
     }
 
+    /// Discards the records of a run that does not count, because the case runs again.
+    func discardRun(of plan: CasePlan) {
+        memory.withLock { $0.forget(plan.contract.caseID) }
+    }
+
     /// Discards the records of a case whose run proves nothing, and all baseline runs.
     private func discardEvidence(_ caseID: String) {
         baselineRuns.forget()

@@ -187,6 +187,8 @@ struct CalibratedTarget: OpenTarget {
         return result
     }
 
+    func discardRun(of plan: CasePlan) { caseRunner.discardRun(of: plan) }
+
     func casesWithChangedVerdict(isAfterReruns: Bool) async -> Set<String> {
         guard caseRunner.options.rechecksCases else { return [] }
         let caseIDs = await caseRunner.casesWithChangedVerdict(isAfterReruns: isAfterReruns)

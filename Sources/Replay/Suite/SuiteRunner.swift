@@ -130,7 +130,7 @@ package final class SuiteRunner: Sendable {
         let instances = await scheduler.runCases(on: main) { number in
             await self.openInstance(number, for: runnable)
         }
-        for instance in instances { await scheduler.rerunChangedCases(on: instance) }
+        await scheduler.rerunChangedCases(on: instances)
         await scheduler.reviseResults(of: instances)
         await scheduler.runDegradingCases(on: main)
         let results = progress.final

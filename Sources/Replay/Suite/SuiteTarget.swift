@@ -48,6 +48,9 @@ package protocol OpenTarget: Sendable {
     /// - Returns: The result; nil when other cases disturbed this case, so that it has to run
     ///   again, exclusively.
     func result(of plan: CasePlan, number: Int, isExclusive: Bool) async -> CaseResult?
+    /// Discards what the target knows from a run of a case that does not count, because the case runs
+    /// again.
+    func discardRun(of plan: CasePlan)
     /// Returns the IDs of cases that would get another verdict now, because their wait for an
     /// effect was shorter than the settle timeout.
     ///
@@ -72,6 +75,8 @@ package protocol OpenTarget: Sendable {
 
 extension OpenTarget {
     package var skipReasons: [String] { [] }
+
+    package func discardRun(of plan: CasePlan) {}
 
     package func casesWithChangedVerdict(isAfterReruns: Bool) async -> Set<String> { [] }
 

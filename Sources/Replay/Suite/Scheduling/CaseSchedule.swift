@@ -24,7 +24,8 @@ struct CaseSchedule: Sendable {
         case startExclusively(ScheduledCase)
         /// The first of the waiting cases that want to continue gets a job.
         case resumeWaitingCase
-        /// Nothing can start until a running case ends or releases its job.
+        /// Nothing can start until a running case ends or releases its job, or until no case runs
+        /// concurrently on the main instance.
         case wait
         /// The instance has no case left.
         case stop
@@ -46,7 +47,9 @@ struct CaseSchedule: Sendable {
     /// A queue of cases that instances take in turn.
     private enum Queue: Hashable {
         case rule(SchedulingRule)
-        /// Disturbed cases, which run again exclusively on the main instance.
+        /// Disturbed cases, which run again exclusively, on any instance.
+        ///
+        /// The queue is complete when no case runs concurrently any more.
         case disturbed
     }
 
@@ -92,6 +95,8 @@ struct CaseSchedule: Sendable {
     private var groups: [Queue: ArraySlice<[ScheduledCase]>] = [:]
     private var instances: [Instance]
     private var areAdditionalInstancesRunning = true
+    /// Whether the main instance has run all cases that can run concurrently.
+    private(set) var areConcurrentCasesOver = false
     var jobs: CaseJobs
 
     /// Plans the order of the cases and the number of instances.
@@ -131,7 +136,7 @@ struct CaseSchedule: Sendable {
             var queues: ArraySlice<Queue> =
                 number == Self.mainInstance
                 ? [.rule(.concurrent), .rule(.exclusive), .disturbed, .rule(.movesClock)]
-                : [.rule(.exclusive), .rule(.movesClock)]
+                : [.rule(.exclusive), .disturbed, .rule(.movesClock)]
             if number == freshInstance { queues.insert(.rule(.beforeEverything), at: 0) }
             return Instance(queues: queues)
         }
@@ -211,6 +216,7 @@ struct CaseSchedule: Sendable {
                 queue == .rule(.concurrent)
                 ? concurrentDecision(for: instance) : exclusiveDecision(for: instance, from: queue)
             if let decision { return decision }
+            if queue == .rule(.concurrent) { areConcurrentCasesOver = true }
             instances[instance].queues.removeFirst()
         }
         return .stop
@@ -234,7 +240,9 @@ struct CaseSchedule: Sendable {
         if instances[instance].takenCases.isEmpty, let group = groups[queue]?.popFirst() {
             instances[instance].takenCases = group[...]
         }
-        guard let scheduledCase = instances[instance].takenCases.popFirst() else { return nil }
+        guard let scheduledCase = instances[instance].takenCases.popFirst() else {
+            return queue == .disturbed && !areConcurrentCasesOver ? .wait : nil
+        }
         instances[instance].runningIndices.insert(scheduledCase.index)
         return .startExclusively(scheduledCase)
     }
@@ -281,7 +289,7 @@ struct CaseSchedule: Sendable {
     mutating func endAdditionalInstances() {
         areAdditionalInstancesRunning = false
         instances[Self.mainInstance].queues = [
-            .rule(.beforeEverything), .rule(.exclusive), .rule(.movesClock),
+            .rule(.beforeEverything), .rule(.exclusive), .disturbed, .rule(.movesClock),
         ]
     }
 

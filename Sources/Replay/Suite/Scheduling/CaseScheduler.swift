@@ -14,6 +14,8 @@ final class CaseScheduler: Sendable {
         case jobReleased
         /// A case has finished waiting, and continues as soon as a job is free.
         case jobWanted(CheckedContinuation<Void, Never>)
+        /// No case runs concurrently any more, so the disturbed cases can run again.
+        case concurrentCasesEnded
     }
 
     /// The outcome of one attempt to run a case.
@@ -32,6 +34,8 @@ final class CaseScheduler: Sendable {
     private let doubtfulFailures = Locked<[Int: CaseResult]>([:])
     /// The numbers of discarded runs for which the machine was too busy, by index of the case.
     private let busyRunCounts = Locked<[Int: Int]>([:])
+    /// The instances that wait for the end of the concurrent cases.
+    private let waitingInstances = Locked<[AsyncStream<Event>.Continuation]>([])
     private let report: @Sendable (SuiteEvent) -> Void
 
     /// Creates a scheduler.
@@ -104,7 +108,17 @@ final class CaseScheduler: Sendable {
 
     /// Reruns each case that would get another verdict now, because its wait for an effect was
     /// shorter than the settle timeout.
-    func rerunChangedCases(on instance: BackendInstance) async {
+    ///
+    /// The instances do this at the same time, each with its own cases.
+    func rerunChangedCases(on instances: [BackendInstance]) async {
+        await withDiscardingTaskGroup { group in
+            for instance in instances {
+                group.addTask { await self.rerunChangedCases(on: instance) }
+            }
+        }
+    }
+
+    private func rerunChangedCases(on instance: BackendInstance) async {
         guard !Task.isCancelled else { return }
         let changedCaseIDs = await instance.open.casesWithChangedVerdict(isAfterReruns: false)
         for index in instance.executedCaseIndices.sorted()
@@ -121,11 +135,13 @@ final class CaseScheduler: Sendable {
     /// Revises the results of all cases that are not already revised.
     func reviseResults(of instances: [BackendInstance]) async {
         guard !Task.isCancelled else { return }
-        for instance in instances {
-            let indices = instance.executedCaseIndices.filter {
-                cases[$0]?.rule.isRevisedAtOnce == false
+        await withDiscardingTaskGroup { group in
+            for instance in instances {
+                let indices = instance.executedCaseIndices.filter {
+                    cases[$0]?.rule.isRevisedAtOnce == false
+                }
+                group.addTask { await instance.revise(self.progress, among: indices) }
             }
-            await instance.revise(progress, among: indices)
         }
     }
 
@@ -137,11 +153,12 @@ final class CaseScheduler: Sendable {
             let (events, eventSink) = AsyncStream.makeStream(of: Event.self)
             var eventIterator = events.makeAsyncIterator()
             var waitingContinuations: [CheckedContinuation<Void, Never>] = []
+            waitingInstances.withLock { $0.append(eventSink) }
             while true {
                 // After a cancellation, nothing starts. The results that have already come count.
                 let decision =
                     Task.isCancelled
-                    ? .wait : schedule.withLock { $0.nextDecision(for: instance.number) }
+                    ? .wait : nextDecision(for: instance)
                 switch decision {
                 case .startConcurrently(let scheduledCase):
                     let slot = JobSlot(in: schedule, events: eventSink)
@@ -158,7 +175,7 @@ final class CaseScheduler: Sendable {
                     switch await eventIterator.next() {
                     case .caseEnded(let scheduledCase, let outcome):
                         endCase(scheduledCase, outcome, on: instance)
-                    case .jobReleased: break
+                    case .jobReleased, .concurrentCasesEnded: break
                     case .jobWanted(let continuation):
                         waitingContinuations.append(continuation)
                         schedule.withLock { $0.jobs.want() }
@@ -171,6 +188,22 @@ final class CaseScheduler: Sendable {
                 }
             }
         }
+    }
+
+    /// Returns the next action on an instance, and wakes the other instances if no case runs
+    /// concurrently any more.
+    private func nextDecision(for instance: BackendInstance) -> CaseSchedule.Decision {
+        let (decision, areConcurrentCasesOver) = schedule.withLock {
+            ($0.nextDecision(for: instance.number), $0.areConcurrentCasesOver)
+        }
+        if areConcurrentCasesOver {
+            let instances = waitingInstances.withLock { waiting in
+                defer { waiting = [] }
+                return waiting
+            }
+            for instance in instances { instance.yield(.concurrentCasesEnded) }
+        }
+        return decision
     }
 
     /// Takes the result of a case that ran concurrently, unless the case has to run again.
@@ -193,6 +226,7 @@ final class CaseScheduler: Sendable {
             case .interrupted: .notJudged
             }
         let isFinished = schedule.withLock { $0.endCase(scheduledCase, on: instance.number, end) }
+        if !isFinished { instance.open.discardRun(of: progress.plans[scheduledCase.index]) }
         if isFinished, case .completed(let result) = outcome {
             instance.note(scheduledCase.index)
             progress.finish(scheduledCase.index, result)
