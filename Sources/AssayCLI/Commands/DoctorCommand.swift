@@ -89,6 +89,7 @@ struct DoctorCommand: AsyncParsableCommand {
                     folder: folder,
                     base: Self.base,
                     onRefusal: Terminal.reportRefusal,
+                    onBuild: Terminal.reportBuilding,
                     onStartupWait: Terminal.reportWaiting
                 )
             } catch {

@@ -124,6 +124,7 @@ struct RecordCommand: AsyncParsableCommand {
                 seed: seed,
                 others: ProviderTable.all.sortedEntries.map(\.party),
                 onRefusal: Terminal.reportRefusal,
+                onBuild: Terminal.reportBuilding,
                 onStartupWait: Terminal.reportWaiting
             )
         } catch {

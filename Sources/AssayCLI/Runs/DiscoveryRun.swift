@@ -71,11 +71,15 @@ struct DiscoveryRun {
                             description: "cannot create '\(folder)': \(error.localizedDescription)"
                         )
                     }
+                    var startedProfile = profile
+                    // The backend was built before its first start.
+                    if attemptNumber > 1 { startedProfile.start?.build = nil }
                     let session = try await ReplaySession(
-                        profile: profile,
+                        profile: startedProfile,
                         addresses: addresses,
                         folder: folder,
                         base: DoctorCommand.base,
+                        onBuild: Terminal.reportBuilding,
                         onStartupWait: Terminal.reportWaiting
                     )
                     interruption.onSecondSignal { session.killBackend() }

@@ -35,6 +35,7 @@ struct InitAttempt {
             if !folder.isEmpty {
                 start.folder = folder.hasSuffix("/") ? String(folder.dropLast()) : folder
             }
+            if let build = candidate.build { start.build = build }
             start.environment.merge(candidate.environment) { own, _ in own }
         }
         profile.start = start
@@ -55,6 +56,10 @@ struct CandidateText {
             let folder = candidate.folder.isEmpty ? "" : "  in \(candidate.folder)/"
             let command = Redaction.forReports().command(candidate.command)
             lines += wrapped("\(command)\(folder)", first: "  \(index + 1). ", "     ")
+            if let build = candidate.build {
+                let text = Redaction.forReports().command(build)
+                lines += wrapped("built with: \(text)", first: "     ", "       ")
+            }
             lines += wrapped("from \(candidate.evidence)", first: "     ", "     ")
             if let webhook = candidate.webhook {
                 let method = webhook.method.isEmpty ? "" : webhook.method + " "

@@ -235,6 +235,7 @@ extension ReplaySession {
                 folder: folder,
                 base: base,
                 onRefusal: Terminal.reportRefusal,
+                onBuild: Terminal.reportBuilding,
                 onStartupWait: Terminal.reportWaiting
             )
         } catch {

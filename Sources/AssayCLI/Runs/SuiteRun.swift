@@ -322,6 +322,7 @@ struct SuiteRun: Sendable {
             appDefects: appDefects,
             clientDefects: clientDefects,
             alongside: other,
+            onBuild: Terminal.reportBuilding,
             onStartupWait: onStartupWait
         )
     }

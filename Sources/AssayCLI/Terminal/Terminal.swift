@@ -112,6 +112,11 @@ enum Terminal {
         error(text.printable.wrapped(width(STDERR_FILENO)).joined(separator: "\n       ") + "\n")
     }
 
+    /// Reports on standard error that a backend is being built.
+    static func reportBuilding(_ command: String) {
+        error("assay: building the backend with:  \(Redaction.forReports().command(command))\n")
+    }
+
     /// Reports on standard error a call of an intercepted backend that the proxy has refused.
     static func reportRefusal(_ refusal: InterceptionRefusal) {
         let lines = "assay: \(refusal.text)".printable.wrapped(width(STDERR_FILENO))

@@ -4,6 +4,9 @@ extension Profile {
     /// The settings with which Assay starts a backend, and stops it.
     package struct StartSettings: Hashable, Codable, Sendable {
         package var command: String
+        /// The shell command that builds the backend, once in a run; nil: there is nothing to
+        /// build.
+        package var build: String?
         /// The request that shows whether the backend is ready; nil: any response to `GET /` except
         /// 502, 503 and 504 shows it.
         package var ready: ReadinessCheck?
@@ -47,7 +50,7 @@ extension Profile {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case command, ready, environment, timeout, folder, stop, intercept
+            case command, build, ready, environment, timeout, folder, stop, intercept
         }
 
         /// Returns a value of `environment` with its `${NAME}` variables replaced by their values.

@@ -116,3 +116,54 @@ struct BackendLaunchPlan: Sendable {
         }
     }
 }
+
+/// The build of a backend, before its first start.
+struct BackendBuild {
+    let command: String
+    /// The working folder of the command; nil for the folder of Assay.
+    let folder: String?
+    /// The path of the file that receives the output of the command.
+    let outputPath: String
+
+    /// The number of lines of the output in an error.
+    private static let lineCountMax = 12
+
+    /// Runs the command to its end. A cancellation kills it.
+    ///
+    /// - Throws: `OpenError` with the last lines of the output when the command fails.
+    func run() async throws(ReplaySession.OpenError) {
+        var shell = ProgramCommand("/bin/sh", ["-c", command])
+        shell.folder = folder
+        shell.output = .appending(path: outputPath)
+        shell.errorOutput = .sameAsOutput
+        shell.endsWithParent = true
+        let program: StartedProgram
+        do throws(StartedProgram.StartError) {
+            program = try StartedProgram(shell)
+        } catch {
+            throw ReplaySession.OpenError(
+                kind: .configuration,
+                description: "cannot start the build '\(command)': \(error.reason)"
+            )
+        }
+        let end = await withTaskCancellationHandler {
+            await program.ended()
+        } onCancel: {
+            program.signal(SIGKILL)
+        }
+        program.finish()
+        guard end != .exited(status: 0) else { return }
+        // The exit status decides, so output that cannot be read is left out.
+        let output = (try? Data(contentsOf: URL(fileURLWithPath: outputPath))) ?? Data()
+        let lines = LogExcerpt.of(
+            TerminalCodes.textWithoutCodes(from: String(decoding: output, as: UTF8.self)),
+            lineCountMax: Self.lineCountMax
+        )
+        throw ReplaySession.OpenError(
+            kind: .unreachable,
+            description: "the build '\(command)' failed: \(end)"
+                + (lines.isEmpty ? "" : "; its output ends with:\n\(lines)"),
+            hasEnded: true
+        )
+    }
+}

@@ -78,9 +78,10 @@ package final class ReplaySession: Sendable {
     ///   - other: The session of the first instance of the backend, if this session is for an
     ///     additional instance.
     ///   - onRefusal: Receives the first refused call of each kind, if calls are intercepted.
+    ///   - onBuild: Receives the build command before it runs.
     ///   - onStartupWait: Receives a report every few seconds while the backend is not ready.
-    /// - Throws: `OpenError` when a port is taken, a template is wrong, or the backend does not
-    ///   become ready.
+    /// - Throws: `OpenError` when a port is taken, a template is wrong, the build fails, or the backend
+    ///   does not become ready.
     package init(
         profile: Profile,
         addresses: [Exchange.Party: Address],
@@ -93,8 +94,11 @@ package final class ReplaySession: Sendable {
         clientDefects: Set<ClientDefect> = [],
         alongside other: ReplaySession? = nil,
         onRefusal: @escaping @Sendable (InterceptionRefusal) -> Void = { _ in },
+        onBuild: @Sendable (_ command: String) -> Void = { _ in },
         onStartupWait: @escaping @Sendable (BackendUnderTest.StartupWait) -> Void = { _ in }
     ) async throws(OpenError) {
+        // The first instance has built the backend for all instances.
+        if other == nil { try await Self.build(profile, folder, onBuild) }
         let clock = RealClock()
         fakes = FakeRegistry(
             journalBytesMax: journalBytesMax,
@@ -142,6 +146,30 @@ package final class ReplaySession: Sendable {
             alongside: other?.executor
         )
         try await startBackend(profile)
+    }
+
+    /// Builds the backend if the profile says how.
+    private static func build(
+        _ profile: Profile,
+        _ folder: String,
+        _ onBuild: (_ command: String) -> Void
+    ) async throws(OpenError) {
+        guard let start = profile.start, let command = start.build else { return }
+        onBuild(command)
+        do throws(OpenError) {
+            try await BackendBuild(
+                command: command,
+                folder: start.folder,
+                outputPath: folder + "/build.log"
+            ).run()
+        } catch {
+            throw OpenError(
+                kind: error.kind,
+                // The output may contain secrets.
+                description: error.description.redacted(SecretDeclaration(profile)).value,
+                hasEnded: error.hasEnded
+            )
+        }
     }
 
     /// Starts the backend, and closes the session if that fails.

@@ -59,6 +59,7 @@ struct Sentinel {
         }
         let settleTimeout = run.settleTimeout(wait)
         var pause: Duration = .milliseconds(1)
+        var shownEffectCount = 0
         while true {
             if expectedObservability.arePushesObservable, !observability.arePushesObservable {
                 observability.arePushesObservable = await showsMessage(execution)
@@ -69,7 +70,10 @@ struct Sentinel {
                 observability.areProbeChangesObservable =
                     await states(execution, of: Self.user) != statesBeforePurchase
             }
-            observability.latency = run.clock.now - start
+            // An effect that does not come says nothing about the speed of the backend.
+            let effectCount = observability.shownEffectCount
+            if effectCount > shownEffectCount { observability.latency = run.clock.now - start }
+            shownEffectCount = effectCount
             if observability.appliesEventsLater == nil {
                 observability.appliesEventsLater = isLate(observability, expectedObservability)
             }
@@ -246,6 +250,11 @@ struct Sentinel {
 }
 
 extension RunRecord.Observability {
+    /// The number of the kinds of effects that were observed.
+    fileprivate var shownEffectCount: Int {
+        (arePushesObservable ? 1 : 0) + (areProbeChangesObservable ? 1 : 0)
+    }
+
     /// Returns whether the same kinds of effects are observable.
     fileprivate func showsSameEffects(as other: RunRecord.Observability) -> Bool {
         arePushesObservable == other.arePushesObservable

@@ -36,6 +36,7 @@ extension BackendDiscovery {
             return ["target: \(Self.yamlScalar(profile.target ?? "http://127.0.0.1:8080"))"]
         }
         var lines = ["start:", "  command: \(Self.yamlScalar(start.command))"]
+        if let build = start.build { lines.insert("  build: \(Self.yamlScalar(build))", at: 1) }
         if let ready = start.ready { lines.append("  ready: \(ready.method) \(ready.path)") }
         if let folder = start.folder { lines.append("  cwd: \(Self.yamlScalar(folder))") }
         if start.isIntercepted { lines.append("  intercept: true") }

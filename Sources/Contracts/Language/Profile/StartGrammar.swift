@@ -39,6 +39,14 @@ extension Profile.StartSettings {
                     + "`{{fake.NAME.host}}` and `{{secret.NAME}}`."
             )
             Field.optional(
+                "build",
+                \.build,
+                .text("a shell command"),
+                "The shell command that builds the backend. It runs once, before the first start, "
+                    + "without templates and without the variables of `env`.",
+                fallback: "nothing is built"
+            ).example("go build -o server .")
+            Field.optional(
                 "ready",
                 \.ready,
                 .either(

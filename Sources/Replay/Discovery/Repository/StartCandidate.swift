@@ -16,13 +16,16 @@ package struct StartCandidate: Hashable, Sendable {
     }
 
     /// The command, with `{{port}}` and `{{data}}`.
-    package let command: String
+    package private(set) var command: String
     /// The folder in which the command runs, relative to the repository; empty for its top folder.
-    package let folder: String
+    package private(set) var folder: String
     /// The reason for the command, such as `FastAPI in main.py:12`.
     package let evidence: String
     /// The environment variables that the framework needs, with `{{port}}` and `{{data}}`.
     package var environment: [String: String] = [:]
+    /// A command that builds the backend, before it is started for the first time; nil if the start
+    /// command needs none.
+    package var build: String?
     /// A command that installs the packages of the backend; nil if none is known.
     package var installation: String?
     let source: Source
@@ -61,6 +64,17 @@ package struct StartCandidate: Hashable, Sendable {
             "gradle": ["gradle", "./gradlew"],
         ]
         return tools.first { !$0.value.allSatisfy { !words.contains($0) } }?.key ?? command
+    }
+
+    /// Replaces the script that the command runs by the two parts of the script.
+    ///
+    /// - Parameters:
+    ///   - script: The parts of the script.
+    ///   - scriptFolder: The folder of the script, relative to the repository.
+    mutating func divide(into script: StartScript, in scriptFolder: String) {
+        build = script.build
+        command = script.command
+        folder = scriptFolder
     }
 
     /// Whether the command seems to start another program than a server.

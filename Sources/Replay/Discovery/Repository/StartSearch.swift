@@ -29,6 +29,7 @@ struct StartSearch: Sendable {
             }
         }
         candidates.removeAll { Self.isTask($0.command) }
+        for index in candidates.indices { divideScript(of: &candidates[index], sources) }
         let installation = installation
         let environment = commonEnvironment
         for index in candidates.indices {
@@ -40,6 +41,22 @@ struct StartSearch: Sendable {
     }
 
     // MARK: Commands
+
+    private static let scriptCall: Pattern = #"^(?:(?:ba|z|da)?sh )?(?:\./)?(?<path>[\w./-]+\.sh)$"#
+
+    /// Replaces the command of a candidate that runs a script, if the script also compiles the
+    /// backend.
+    private func divideScript(of candidate: inout StartCandidate, _ sources: [SourceText]) {
+        guard let path = Self.scriptCall.first("path", in: candidate.command),
+            let source = sources.first(where: {
+                below($0.path) == (candidate.folder.isEmpty ? path : candidate.folder + "/" + path)
+            }), let script = StartScript(source)
+        else { return }
+        candidate.divide(
+            into: script,
+            in: script.folder.isEmpty ? candidate.folder : below(script.folder)
+        )
+    }
 
     /// The first or last words of the names of files that change data or test a backend, and do not
     /// start one.
