@@ -268,6 +268,7 @@ struct ProfileParserTests {
             assay: 1
             start:
               command: go run .
+              build: go build .
               ready: {get: /, status: 401}
               timeout: 2m
               cwd: server
@@ -289,6 +290,7 @@ struct ProfileParserTests {
         #expect(start.ready == Profile.ReadinessCheck(method: "GET", path: "/", status: 401))
         #expect(start.timeout == .seconds(120))
         #expect(start.folder == "server")
+        #expect(start.build == "go build .")
         #expect(start.stop?.signal == .interrupt)
         #expect(start.stop?.within == .seconds(20))
         #expect(profile.session?.token == JSONPointer("/jwt"))

@@ -211,6 +211,34 @@ struct InitTests {
         #expect(!text.contains("Next:"), "\(text)")
     }
 
+    @Test func `a backend is built once, also if it is started several times`() async throws {
+        let folder = try Self.folder(Self.source)
+        try folder.write(
+            "#!/bin/sh\ncd \"$(dirname \"$0\")\"\nmake -f build.mk\n\(Self.start)\n"
+                .replacing("{{port}}", with: "$PORT")
+                .replacing("'{{data}}'", with: "data"),
+            to: "run.sh"
+        )
+        try folder.write("all:\n\techo built >> built.txt\n", to: "build.mk")
+        let made = try await Program(["init"], folder: folder.path).wait()
+        #expect(made.status == 0, "\(made.output)\(made.errors)")
+        #expect(made.errors.contains("building the backend with:  make -f build.mk"))
+        #expect(try Self.profile(in: folder).contains("  build: make -f build.mk\n"))
+        func builds() throws -> String {
+            try String(contentsOfFile: folder.path + "/built.txt", encoding: .utf8)
+        }
+        #expect(try builds() == "built\n")
+        let only = ["verify", "--only", "restart-between-events", "--seed", "1"]
+        let green = try await Program(only, folder: folder.path).wait()
+        #expect(green.status == 0, "\(green.output)")
+        #expect(try builds() == "built\nbuilt\n")
+        try folder.write("all:\n\techo missing part >&2; exit 3\n", to: "build.mk")
+        let failed = try await Program(only, folder: folder.path).wait()
+        #expect(failed.status == 6)
+        #expect(failed.errors.contains("the build 'make -f build.mk' failed"), "\(failed.errors)")
+        #expect(failed.errors.contains("missing part"), "\(failed.errors)")
+    }
+
     @Test func `the next start command is tried after one that fails`() async throws {
         let folder = try Self.folder(Self.source)
         try folder.write("web: exit 3\n", to: "Procfile")

@@ -45,6 +45,7 @@ struct RepositorySurveyTests {
         let candidate = try #require(repository.candidates.first)
         #expect(candidate.command == fixture.expected["start"])
         #expect(candidate.folder == fixture.expected["folder"] ?? "")
+        #expect(candidate.build == fixture.expected["build"])
         let route = candidate.webhook.map { "\($0.method) \($0.path)" } ?? "none"
         #expect(route == fixture.expected["route"])
         let survey = repository.survey(of: candidate)
@@ -67,6 +68,37 @@ struct RepositorySurveyTests {
         let rows = Set(Self.fixtures.compactMap { $0.expected["row"] })
         let frameworks = Set(Framework.all.map(\.name)).subtracting(["documentation"])
         #expect(frameworks.subtracting(rows).isEmpty)
+    }
+
+    @Test(
+        "a script is divided only if its parts do not depend on each other",
+        arguments: [
+            (
+                "cd \"$(dirname \"$0\")\"\nset -e\ntsc\nexec node out/a.js \"$@\"", "tsc",
+                "node out/a.js"
+            ),
+            (
+                "# Build\n\nmkdir -p out\ngo build -o out/a .\nout/a --port $PORT",
+                "mkdir -p out && go build -o out/a .", "out/a --port {{port}}"
+            ),
+            ("exec node a.js", nil, "sh bin/run.sh"), ("npm ci\nnode a.js", nil, "sh bin/run.sh"),
+            ("export A=1\ntsc\nnode a.js", nil, "sh bin/run.sh"),
+            ("A=1\ntsc\nnode a.js", nil, "sh bin/run.sh"),
+            ("cd app\ntsc\nnode a.js", nil, "sh bin/run.sh"),
+            ("if true; then\ntsc\nfi\nnode a.js", nil, "sh bin/run.sh"),
+            ("tsc\nnode $MAIN", nil, "sh bin/run.sh"), ("tsc &\nnode a.js", nil, "sh bin/run.sh"),
+            ("tsc \\\n -p .\nnode a.js", nil, "sh bin/run.sh"), ("tsc", nil, "sh bin/run.sh"),
+        ] as [(String, String?, String)]
+    )
+    func script(text: String, build: String?, command: String) throws {
+        let repository = RepositorySurvey([
+            .init(path: "bin/run.sh", text: "#!/bin/sh\n" + text + "\n"),
+            .init(path: "package.json", text: "{}"),
+        ])
+        let candidate = try #require(repository.candidates.first)
+        #expect(candidate.build == build)
+        #expect(candidate.command == command)
+        #expect(candidate.folder == (text.hasPrefix("cd \"") ? "bin" : ""))
     }
 
     @Test func `the start command of an app with a user interface is no candidate`() {

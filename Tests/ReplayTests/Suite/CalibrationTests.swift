@@ -86,7 +86,9 @@ struct CalibrationTests {
         let observability = try #require(try Self.observePurchase(bench))
         #expect(observability.areProbeChangesObservable)
         #expect(!observability.arePushesObservable)
-        #expect(observability.latency >= .seconds(1))
+        // The push that does not come says nothing about the speed of the backend.
+        #expect(observability.latency < .milliseconds(20))
+        #expect(bench.clock.now >= .seconds(1))
         #expect(bench.clock.now < .milliseconds(1100))
     }
 

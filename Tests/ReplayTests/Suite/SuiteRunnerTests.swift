@@ -39,6 +39,38 @@ struct SuiteRunnerTests {
         #expect(run.counts == Array(1...12))
     }
 
+    @Test("cases that run again share the instances", arguments: 0...3, [1, 25, 80])
+    func reruns(instanceCount: Int, concurrentTime: Int) throws {
+        let broken = (0..<12).map {
+            SimulatedCase.case("broken-\($0)", takes: concurrentTime, findings: [.effectMissing])
+        }
+        let cases = Self.exclusiveCases + broken
+        let run = SuiteRunnerFixture(cases, jobs: 12, additionalInstanceMax: instanceCount)
+        let results = try #require(run.run())
+        #expect(results.map(\.verdict) == cases.map { $0.findings.isEmpty ? .passed : .failed })
+        let instances = [run.stage] + run.additionalInstances.prefix(2)
+        let began = instances.flatMap(\.began).filter { $0.hasPrefix("broken") }
+        #expect(began.sorted() == (broken + broken).map(\.id).sorted(), "each runs twice")
+        for instance in instances {
+            #expect(instance.began.contains { $0.hasPrefix("broken") })
+            for id in instance.began {
+                #expect(instance.beside[id] == [], "\(id) ran alone in the end")
+            }
+        }
+        #expect(run.counts == Array(1...20))
+        // The concurrent part, and then an equal share of the twelve cases.
+        let shareTime = concurrentTime * (12 / (min(instanceCount, 2) + 1))
+        #expect(run.time <= .milliseconds(concurrentTime + shareTime + 80 + concurrentTime))
+    }
+
+    @Test func `a cancellation ends an instance that waits for cases that run again`() throws {
+        let cases = Self.exclusiveCases + [.case("slow", takes: 5000), .case("other", takes: 1)]
+        let run = SuiteRunnerFixture(cases, jobs: 2, additionalInstanceMax: 2)
+        let results = try #require(run.run(cancelledAfter: .milliseconds(200)))
+        #expect(results.count { $0.verdict == .passed } == 9)
+        #expect(run.time == .milliseconds(200))
+    }
+
     @Test func `a case that affects all users runs first on the next instance`() throws {
         let cases =
             Self.exclusiveCases

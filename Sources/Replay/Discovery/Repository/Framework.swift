@@ -10,6 +10,9 @@ struct Framework: Sendable {
         /// The command, with `{{port}}`, `{{app}}`, `{{file}}` (the path), `{{folder}}` (the folder
         /// of the file) and `{{module}}` (the path with dots and without its extension).
         let command: String
+        /// A command that compiles the program, so that each start takes little time; `{{file}}` as
+        /// in the command.
+        var build: String?
         /// The path of a file that the command needs; nil: none.
         var needs: String?
         /// Whether each file that matches is a program of its own, which serves only its own

@@ -265,7 +265,8 @@ extension Framework {
             StartRule(
                 file: #"\.csproj$"#,
                 text: #"Microsoft\.NET\.Sdk\.Web"#,
-                command: "dotnet run --no-launch-profile --project {{file}}"
+                command: "dotnet run --no-build --no-launch-profile --project {{file}}",
+                build: "dotnet build {{file}}"
             )
         ],
         environment: [
@@ -292,7 +293,9 @@ extension Framework {
     private static let rust = Framework(
         name: "Rust",
         extensions: ["rs"],
-        starts: [StartRule(file: #"^Cargo\.toml$"#, command: "cargo run")],
+        starts: [
+            StartRule(file: #"^Cargo\.toml$"#, command: "cargo run", build: "cargo build")
+        ],
         routes: RouteSyntax(declarations: [
             #"\.route\(\s*"(?<path>/[^"]*)"\s*,\s*(?:\w+::)*(?<method>get|post|put|patch|delete)\("#,
             #"#\[(?<method>get|post|put|patch|delete)\(\s*"(?<path>/[^"]*)""#,
@@ -325,7 +328,8 @@ extension Framework {
             StartRule(
                 file: #"^Package\.swift$"#,
                 text: #"vapor/vapor"#,
-                command: "swift run App serve --port {{port}}"
+                command: "swift run App serve --port {{port}}",
+                build: "swift build"
             )
         ],
         routes: RouteSyntax(declarations: [

@@ -158,6 +158,7 @@ struct StartSearch: Sendable {
                 folder: folder,
                 evidence: "\(framework.name) in \(location)",
                 environment: framework.environment,
+                build: rule.build?.replacing("{{file}}", with: source.path),
                 source: rule.isWeak ? .guess : .framework,
                 scope: rule.isOneProgramPerMatch
                     ? location : rule.isOneProgramPerFile ? below(source.path) : ""
