@@ -14,7 +14,8 @@ package struct CaseJudgment: Hashable, Sendable {
 
     /// The reason why the case had nothing to judge; nil when it has another verdict than "not run".
     package var inapplicableReason: String? {
-        verdict == .notRun ? evidence.inapplicableReason : nil
+        verdict == .notRun
+            ? evidence.inapplicableReason ?? evidence.invisibleUserReason : nil
     }
 
     /// Judges a case by its evidence.

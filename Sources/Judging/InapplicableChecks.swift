@@ -63,3 +63,32 @@ extension Expectation {
             || concurrentRequestCountMin != nil || signingKeyFetchCountMax != nil || app != nil
     }
 }
+
+extension CaseEvidence {
+    /// Returns whether all findings say only that no probe shows whether a user exists, and no probe
+    /// of the profile can show it.
+    ///
+    /// The case then does not apply to a backend with these probes. The list of findings is not
+    /// empty.
+    func areAboutInvisibleUsers(_ findings: [Finding]) -> Bool {
+        let existenceLocations = expectation.states.flatMap(\.fields)
+            .filter { $0.name == "exists" }.map(\.location)
+        return !findings.isEmpty && invisibleUserReason != nil
+            && findings.allSatisfy {
+                $0.code == .unobservable && $0.location.map(existenceLocations.contains) == true
+            }
+    }
+
+    /// The reason why no probe of the profile can show whether a user exists; nil if one can.
+    ///
+    /// Before the first case, each probe returned the same response about a registered user without
+    /// purchases as about an unknown ID.
+    var invisibleUserReason: String? {
+        guard let probe = observability.probesNotShowingExistence?.first,
+            observability.probesShowingExistence?.isEmpty == true
+        else { return nil }
+        return "no probe shows whether a user exists, because '\(probe)' returns the same response "
+            + "for an unknown ID; add a probe 'user' under 'probes' in assay.yaml, whose route "
+            + "returns 404 for an unknown ID"
+    }
+}

@@ -44,6 +44,7 @@ package enum Judge {
         }
         let failures = findings.filter { !$0.code.isInconclusive }
         if !failures.isEmpty { return (.failed, failures) }
+        if evidence.areAboutInvisibleUsers(findings) { return (.notRun, []) }
         if !findings.isEmpty { return (.inconclusive, findings) }
         return (evidence.inapplicableReason == nil ? .passed : .notRun, [])
     }

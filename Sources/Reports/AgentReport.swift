@@ -98,7 +98,7 @@ package enum AgentReport {
         }
         if !causes.all.isEmpty {
             let example = causes.all[0].finding?.code.rawValue ?? "S-03"
-            lines.append("explain a code or a clause: \(replay.value.explanation(of: example))")
+            lines.append("explain a code or a clause: \(replay.value.explanation(of: [example]))")
         }
         var text = ""
         for line in lines where text.utf8.count + line.utf8.count + 2 <= lengthMax {

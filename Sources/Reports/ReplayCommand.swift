@@ -26,8 +26,8 @@ package struct ReplayCommand: Hashable, Redactable {
         (acceptsCaseIDs ? command.adding(caseIDs.flatMap { ["--only", $0] }) : command).description
     }
 
-    /// Returns the `assay explain` command for a finding code or a clause.
-    package func explanation(of code: String) -> String {
-        ShellCommand([command.words.first ?? "assay", "explain", code]).description
+    /// Returns the `assay explain` command for finding codes and clauses.
+    package func explanation(of names: [String]) -> String {
+        ShellCommand([command.words.first ?? "assay", "explain"] + names).description
     }
 }

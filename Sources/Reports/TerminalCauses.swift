@@ -4,7 +4,7 @@ package import Redaction
 
 /// The causes of failures on the terminal: the block of each cause, and their list in the summary.
 extension TerminalReport {
-    private static let namedCaseMax = 12
+    private static let namedCaseMax = 6
     private static let summaryCauseMax = 5
     private static let indentation = 12
 
@@ -12,12 +12,12 @@ extension TerminalReport {
     /// beginning.
     ///
     /// A block shows the representative case in full and names the other cases; without `--verbose`
-    /// at most twelve of them.
+    /// at most six of them.
     ///
     /// - Parameters:
     ///   - report: The report of the run.
     ///   - fullCaseMax: The maximum number of cases that are shown in full. Every other cause gets
-    ///     two lines. If the run has no more cases that need attention, each of them gets a block.
+    ///     its title, and the ID and the title of one case. If the run has no more cases that need attention, each of them gets a block.
     /// - Returns: The blocks, followed by the blocks or lines of the remarks.
     package func blocks(_ report: Redacted<RunReport>, fullCaseMax: Int = .max) -> [String] {
         // If the run stopped before the first case, only the summary lists the reasons.
@@ -51,6 +51,7 @@ extension TerminalReport {
             shortCauses.enumerated().map { index, cause in
                 heading(cause, number: fullCaseMax + index + 1, of: causes)
                     + line(results[cause.representativeIndex])
+                    + indented(results[cause.representativeIndex].contract.title, 6)
             }.joined() + remarks.dropFirst(fullRemarks.count).map(line).joined()
         if !showsEachCase {
             blocks.append(
@@ -106,8 +107,8 @@ extension TerminalReport {
         )
     }
 
-    /// Returns the list of causes in the summary, with the remedy of the first one; empty if the run
-    /// has no case with a cause.
+    /// Returns the list of causes in the summary, with one case and the remedy of the first one; empty
+    /// if the run has no case with a cause.
     func causes(of report: Redacted<RunReport>) -> String {
         let causes = FailureCauses(report.value)
         guard let first = causes.all.first else { return "" }
@@ -120,11 +121,15 @@ extension TerminalReport {
         for (index, cause) in shown.enumerated() {
             let caseID = results[cause.representativeIndex].contract.caseID
             let cases = "\(cause.caseCount) case\(cause.caseCount == 1 ? "" : "s")"
-            text += lines("       \(index + 1).", "\(cause.title)", Self.indentation)
+            let isExplained = index == 0 || cause.kind == .inconclusive
+            text += lines(
+                "       \(index + 1).",
+                cause.title + (isExplained ? "" : " (\(cases))"),
+                Self.indentation
+            )
+            guard isExplained else { continue }
             text += lines("", "\(cases), such as \(caseID)", Self.indentation)
-            if index == 0 || cause.kind == .inconclusive {
-                text += lines("", "remedy: \(cause.remedy)", Self.indentation)
-            }
+            text += lines("", "remedy: \(cause.remedy)", Self.indentation)
         }
         let restCount = count - shown.count
         if restCount > 0 {

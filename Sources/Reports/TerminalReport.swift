@@ -139,11 +139,11 @@ package struct TerminalReport: Sendable {
         for hint in result.hints { text += lines("note", hint, 12) }
         text += explanation(of: first, result, cause)
         text += replayLine(result)
-        text += "  explain   \(replay.value.explanation(of: first.code.rawValue).printable)\n"
-        if !first.code.isInconclusive, let clause = Clause.named(result.contract.clause) {
-            text += "  explain   \(replay.value.explanation(of: clause.name).printable)\n"
-        }
-        return text
+        let clause = first.code.isInconclusive ? nil : Clause.named(result.contract.clause)
+        let explanation = replay.value.explanation(
+            of: [first.code.rawValue] + [clause?.name].compactMap(\.self)
+        )
+        return text + "  explain   \(explanation.printable)\n"
     }
 
     /// Returns the output of the backend, beginning with the line that names the error.

@@ -33,6 +33,33 @@ struct InapplicableChecksTests {
         }.evidence
     }
 
+    /// Which probes show whether a user exists, as the calibration found, and the verdict of a case
+    /// about an existing user.
+    private static let visibilities: [(showing: [String], notShowing: [String], Verdict)] = [
+        ([], ["subscription"], .notRun), ([], [], .inconclusive),
+        (["account"], ["subscription"], .inconclusive),
+    ]
+
+    @Test("a case about users that no probe shows is not applicable", arguments: visibilities)
+    func invisibleUsers(showing: [String], notShowing: [String], verdict: Verdict) {
+        let judged = EvidenceBuilder.bought {
+            $0.states = [SampleContract.state("exists", true)]
+        }.with { builder in
+            builder.observability.probesShowingExistence = showing
+            builder.observability.probesNotShowingExistence = notShowing
+            builder.observability.unknownUserDocuments = ["subscription": ["active": false]]
+            builder.subject += [EvidenceBuilder.probe(["active": false])]
+        }
+        let judgment = CaseJudgment(judged.evidence)
+        #expect(judgment.verdict == verdict, "\(judgment.findings)")
+        #expect((judgment.inapplicableReason != nil) == (verdict == .notRun))
+        // Any other finding counts.
+        let broken = judged.with { builder in
+            builder.contract.expectation.states.append(SampleContract.state("access", true))
+        }
+        #expect(CaseJudgment(broken.evidence).verdict != .notRun)
+    }
+
     private static let comparisons: [@Sendable (inout EffectExpectation) -> Void] = [
         { $0.userWithOtherContent = "bob" }, { $0.userWithSameAddedCount = "bob" },
     ]

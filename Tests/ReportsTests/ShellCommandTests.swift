@@ -21,7 +21,7 @@ struct ShellCommandTests {
     @Test func `a replay names its case, unless the command shows all`() {
         let one = ReplayCommand(["assay", "verify"])
         #expect(one.text("a/b") == "assay verify --only a/b")
-        #expect(one.explanation(of: "E204") == "assay explain E204")
+        #expect(one.explanation(of: ["E204", "S-05"]) == "assay explain E204 S-05")
         #expect(
             ReplayCommand(["assay", "judge", "x"], acceptsCaseIDs: false).text("a")
                 == "assay judge x"

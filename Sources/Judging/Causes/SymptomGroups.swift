@@ -8,7 +8,7 @@ struct SymptomGroups {
     private typealias Member = SymptomGroupMember
 
     /// The longest value in a title, in characters.
-    private static let valueLengthMax = 60
+    private static let valueLengthMax = 100
     /// The longest reason in a title, in characters.
     private static let reasonLengthMax = 160
 

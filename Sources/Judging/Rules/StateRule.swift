@@ -90,19 +90,19 @@ package struct StateRule: Rule {
         func mismatchFinding(_ actual: JSONValue) -> Finding? {
             if matches(actual, expected, field: field.name, in: evidence) { return nil }
             let valuePaths = Set(reading.conditions.map { "\(probe)\($0.pointer)" }).sorted()
+            let difference = ValueDifference(
+                path: valuePaths.first ?? probe,
+                expected: text(expected, field: field.name, otherThan: actual),
+                actual: text(actual, field: field.name, otherThan: expected)
+            )
             var finding = Finding(
                 .wrongStateValue,
-                expected: expectedText,
-                actual: text(actual, field: field.name)
-                    + " (\(valuePaths.joined(separator: ", ")))",
+                expected: "\(field.name) of \(user) is \(difference.expected)",
+                actual: "\(difference.actual) (\(valuePaths.joined(separator: ", ")))",
                 location: field.location,
                 evidence: probeSequences(of: user, probe, in: evidence)
             )
-            finding.firstDifference = ValueDifference(
-                path: valuePaths.first ?? probe,
-                expected: text(expected, field: field.name),
-                actual: text(actual, field: field.name)
-            )
+            finding.firstDifference = difference
             return finding
         }
         if reading.hasCombinedConditions {
@@ -450,10 +450,18 @@ package struct StateRule: Rule {
         return hasReceivedWholeSeconds ? .seconds(1) : .milliseconds(1)
     }
 
-    private static func text(_ value: JSONValue, field: String) -> String {
+    /// Returns the value of a field as text, which differs from the text of another value.
+    ///
+    /// A time has milliseconds only if the other time is in the same second.
+    private static func text(
+        _ value: JSONValue,
+        field: String,
+        otherThan other: JSONValue = .null
+    ) -> String {
         guard field == "expires", let parsedTime = Instant(timeValue: value) else {
             return value.text
         }
-        return "\(parsedTime)"
+        let isSameSecond = Instant(timeValue: other)?.description == parsedTime.description
+        return isSameSecond ? parsedTime.preciseText : parsedTime.description
     }
 }

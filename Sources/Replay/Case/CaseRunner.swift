@@ -259,7 +259,7 @@ final class CaseRunner: Sendable {
     /// Returns the lines of the backend's output that contain an ID of the run, because other cases
     /// may run on the same backend.
     ///
-    /// Lines about the probes of the run are left out. The result is nil when no line remains.
+    /// Lines about the probes of the run and about its sentinel are left out. The result is nil when no line remains.
     private func ownOutput(_ record: RunRecord, since start: UInt64) -> String? {
         guard let process = executor.backend.process else { return nil }
         let ids = record.namespace.tokens(
@@ -272,7 +272,8 @@ final class CaseRunner: Sendable {
         }
         let lines = process.output(since: start, lineCountMax: Self.searchedLineCountMax).exactLines
             .filter { line in
-                ids.contains(where: line.contains) && !probePaths.contains(where: line.contains)
+                ids.contains(where: line.contains) && !Sentinel.isNamed(in: line)
+                    && !probePaths.contains(where: line.contains)
             }
         return lines.isEmpty ? nil : lines.suffix(Self.ownLineCountMax).joined(separator: "\n")
     }

@@ -17,6 +17,11 @@ struct Sentinel {
     /// unknown user.
     private static let unknownUserName = "nobody"
 
+    /// Returns whether a line of the backend's output is about a sentinel, and not about a case.
+    static func isNamed(in line: String) -> Bool {
+        [user, unknownUserName].contains { line.contains("-s-\($0)") }
+    }
+
     private var fakes: FakeRegistry { run.fakes }
 
     /// Registers a user, delivers a purchase of that user, and waits for its effects.

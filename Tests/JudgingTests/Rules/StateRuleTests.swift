@@ -68,6 +68,18 @@ struct StateRuleTests {
         #expect(builder.codes(StateRule.self) == [.wrongStateValue])
     }
 
+    @Test("the texts of two times differ", arguments: [0, 1, 999, 1000, 60_000] as [Int64])
+    func timeTexts(milliseconds: Int64) throws {
+        var builder = builder("expires", .integer(1_795_000_000_000))
+        let actual = 1_795_000_000_000 + milliseconds
+        builder.subject = [EvidenceBuilder.probe(["until": .integer(actual)])]
+        let finding = StateRule.findings(in: builder.evidence).first
+        #expect((finding == nil) == (milliseconds == 0))
+        guard let difference = finding?.firstDifference else { return }
+        #expect(difference.expected != difference.actual)
+        #expect(difference.expected.contains(".") == (milliseconds < 1000))
+    }
+
     @Test func `existence needs the user probe to prove absence`() {
         var builder = builder("exists", false)
         builder.subject = [EvidenceBuilder.probe(nil, status: 404)]

@@ -317,6 +317,8 @@ extension CaseResult {
 
     /// Returns this result with a note that only this run counts, because other cases ran during
     /// the earlier run.
+    ///
+    /// A result with the same findings needs no note.
     fileprivate func afterRerun(of failure: CaseResult) -> CaseResult {
         var result = self
         let codes = Set(failure.findings.map(\.code.rawValue)).sorted().joined(separator: ", ")
@@ -325,7 +327,7 @@ extension CaseResult {
             + "cases it had \(codes)"
         if verdict == .passed {
             result.note = [note, text].compactMap(\.self).joined(separator: "; ")
-        } else {
+        } else if Set(findings.map(\.code.rawValue)).sorted().joined(separator: ", ") != codes {
             result.hints.append(text)
         }
         return result
