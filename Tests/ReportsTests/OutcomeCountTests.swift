@@ -138,7 +138,7 @@ struct OutcomeCountTests {
         }
     }
 
-    @Test("reports with room name each case of a cause", arguments: [2, 13, 14, 60, 300])
+    @Test("reports with room name each case of a cause", arguments: [2, 7, 8, 60, 300])
     func allCases(count: Int) throws {
         let report = ReportFixtures.report(Self.equalFailures(count)).redacted()
         func terminal(isVerbose: Bool) -> String {
@@ -156,7 +156,7 @@ struct OutcomeCountTests {
             #expect(texts.allSatisfy { $0.contains("case-\(number)-end") }, "\(number)")
         }
         let short = terminal(isVerbose: false)
-        #expect(short.contains("; --verbose names all") == (count > 13))
+        #expect(short.contains("; --verbose names all") == (count > 7))
         let agent = AgentReport.render(report, replay: Self.replay)
         let named = (0..<count).count { agent.contains("case-\($0)-end") }
         #expect(

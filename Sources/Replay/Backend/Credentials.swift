@@ -76,9 +76,17 @@ extension CaseRequests {
         values.values[name] = .some(uid.flatMap { idToken(ofUID: $0) }.map(JSONValue.string))
     }
 
+    /// Returns an ID token of a session that begins now.
+    ///
+    /// A sign-up with a password or a revocation makes every earlier token invalid, and the profile's
+    /// own requests must succeed nevertheless.
     private func idToken(ofUID uid: String) -> String? {
         seed(uid: uid)
-        return run.tokenForge.text(TokenSpec(), user: uid, at: run.backendNow)
+        var spec = TokenSpec()
+        for claim in ["iat", "auth_time"] {
+            spec.claims[claim] = .integer(run.backendNow.seconds)
+        }
+        return run.tokenForge.text(spec, user: uid, at: run.backendNow)
     }
 
     /// Returns the session token from the login that the profile defines.

@@ -169,9 +169,12 @@ struct Sentinel {
 
     private func executionWithUser(_ name: String) async -> CaseExecution? {
         var execution = run.runWithoutSteps(name)
-        fakes.open(name, ids: [execution.namespace.id(of: Self.user)], at: run.base)
+        // The fakes know the accounts of both users, as in a case. Only the backend does not know the
+        // user that is never registered.
+        let ids = [Self.user, Self.unknownUserName].map(execution.namespace.id(of:))
+        fakes.open(name, ids: ids, at: run.base)
         guard await execution.register(Self.user) == nil else { return nil }
-        fakes.open(name, ids: [execution.namespace.id(of: Self.user)], at: run.base)
+        fakes.open(name, ids: ids, at: run.base)
         return execution
     }
 
