@@ -128,7 +128,9 @@ struct BackendBuild {
     /// The number of lines of the output in an error.
     private static let lineCountMax = 12
 
-    /// Runs the command to its end. A cancellation kills it.
+    /// Runs the command to its end.
+    ///
+    /// A cancellation kills it.
     ///
     /// - Throws: `OpenError` with the last lines of the output when the command fails.
     func run() async throws(ReplaySession.OpenError) {

@@ -107,11 +107,7 @@ package final class ReplaySession: Sendable {
             tokenProject: profile.tokenProject,
             wallClock: { clock.wallTime }
         )
-        if Self.signsTokens(profile) {
-            let issuer = fakes.providers.tokenIssuer
-            fakes.edit("") { services, _ in issuer?.signTokens(&services) }
-        }
-        Self.recordResources(of: profile, in: fakes, base)
+        Self.prepare(fakes, for: profile, base)
         servers = try await Self.openServers(profile, addresses, others: others, fakes)
         interception = try await Self.openInterception(
             profile,
@@ -390,13 +386,17 @@ package final class ReplaySession: Sendable {
         profile.requests.useIDTokens || profile.start?.isIntercepted == true
     }
 
-    /// Makes the product and the entitlement of the profile known to the fakes before the first
-    /// event, as resources of the project.
-    private static func recordResources(
-        of profile: Profile,
-        in fakes: FakeRegistry,
+    /// Lets the fakes sign ID tokens if the backend needs signed ones, and makes the product and the
+    /// entitlement of the profile known to them before the first event, as resources of the project.
+    private static func prepare(
+        _ fakes: FakeRegistry,
+        for profile: Profile,
         _ base: Instant
     ) {
+        if signsTokens(profile) {
+            let issuer = fakes.providers.tokenIssuer
+            fakes.edit("") { services, _ in issuer?.signTokens(&services) }
+        }
         let context = EventContext(
             namespace: Namespace(name: "sample", idForm: profile.idForm),
             base: base,

@@ -66,15 +66,12 @@ struct Sentinel {
         var pause: Duration = .milliseconds(1)
         var shownEffectCount = 0
         while true {
-            if expectedObservability.arePushesObservable, !observability.arePushesObservable {
-                observability.arePushesObservable = await showsMessage(execution)
-            }
-            if expectedObservability.areProbeChangesObservable,
-                !observability.areProbeChangesObservable
-            {
-                observability.areProbeChangesObservable =
-                    await states(execution, of: Self.user) != statesBeforePurchase
-            }
+            await observeEffects(
+                execution,
+                statesBeforePurchase,
+                expectedObservability,
+                into: &observability
+            )
             // An effect that does not come says nothing about the speed of the backend.
             let effectCount = observability.shownEffectCount
             if effectCount > shownEffectCount { observability.latency = run.clock.now - start }
@@ -95,6 +92,24 @@ struct Sentinel {
             }
             await settleTimeout.pause(pause)
             pause = min(pause * 2, .milliseconds(50))
+        }
+    }
+
+    /// Looks for the expected effects that were not observed before.
+    private func observeEffects(
+        _ execution: CaseExecution,
+        _ statesBeforePurchase: [ObservedState],
+        _ expectedObservability: RunRecord.Observability,
+        into observability: inout RunRecord.Observability
+    ) async {
+        if expectedObservability.arePushesObservable, !observability.arePushesObservable {
+            observability.arePushesObservable = await showsMessage(execution)
+        }
+        if expectedObservability.areProbeChangesObservable,
+            !observability.areProbeChangesObservable
+        {
+            observability.areProbeChangesObservable =
+                await states(execution, of: Self.user) != statesBeforePurchase
         }
     }
 

@@ -228,7 +228,7 @@ struct InitTests {
             try String(contentsOfFile: folder.path + "/built.txt", encoding: .utf8)
         }
         #expect(try builds() == "built\n")
-        let only = ["verify", "--only", "restart-between-events", "--seed", "1"]
+        let only = ["verify", "--only", "revenuecat/retry/restart-between-events", "--seed", "1"]
         let green = try await Program(only, folder: folder.path).wait()
         #expect(green.status == 0, "\(green.output)")
         #expect(try builds() == "built\nbuilt\n")
