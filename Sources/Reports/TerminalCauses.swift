@@ -17,7 +17,8 @@ extension TerminalReport {
     /// - Parameters:
     ///   - report: The report of the run.
     ///   - fullCaseMax: The maximum number of cases that are shown in full. Every other cause gets
-    ///     its title, and the ID and the title of one case. If the run has no more cases that need attention, each of them gets a block.
+    ///     its title, the title of one case, and the IDs of its cases. If the run has no more cases
+    ///     that need attention, each of them gets a block.
     /// - Returns: The blocks, followed by the blocks or lines of the remarks.
     package func blocks(_ report: Redacted<RunReport>, fullCaseMax: Int = .max) -> [String] {
         // If the run stopped before the first case, only the summary lists the reasons.
@@ -50,8 +51,7 @@ extension TerminalReport {
         let shortText =
             shortCauses.enumerated().map { index, cause in
                 heading(cause, number: fullCaseMax + index + 1, of: causes)
-                    + line(results[cause.representativeIndex])
-                    + indented(results[cause.representativeIndex].contract.title, 6)
+                    + shortBlock(cause, results)
             }.joined() + remarks.dropFirst(fullRemarks.count).map(line).joined()
         if !showsEachCase {
             blocks.append(
@@ -60,6 +60,14 @@ extension TerminalReport {
             )
         }
         return blocks
+    }
+
+    /// Returns the ID and the title of the case that represents a cause, and the IDs of the others.
+    private func shortBlock(_ cause: FailureCause, _ results: [Redacted<CaseResult>]) -> String {
+        let representative = results[cause.representativeIndex]
+        let others = cause.caseIndices.filter { $0 != cause.representativeIndex }
+        return line(representative) + indented(representative.contract.title, 6)
+            + (others.isEmpty ? "" : sameCauseLine(others.map { results[$0].contract.caseID }))
     }
 
     /// Returns the lines with the number, the share and the title of a cause; empty if the run has

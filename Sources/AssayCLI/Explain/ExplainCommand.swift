@@ -30,8 +30,8 @@ struct ExplainCommand: AsyncParsableCommand {
     @Argument(
         help: ArgumentHelp(
             "A finding code, a clause, a contract ID, a feature, or a key of contracts or "
-                + "profiles; 'contract' or 'profile' lists all keys. 'source' with a fact sheet, "
-                + "a section and a row shows a source that contracts cite.",
+                + "profiles, or several of them; 'contract' or 'profile' lists all keys. 'source' "
+                + "with a fact sheet, a section and a row shows a source that contracts cite.",
             valueName: "subject"
         ),
         completion: Completions.topicCompletion
@@ -40,20 +40,22 @@ struct ExplainCommand: AsyncParsableCommand {
 
     @OptionGroup var options: SelectionOptions
 
-    func validate() throws {
-        guard subjects.count > 1, subjects.first != "source" else { return }
-        throw ValidationError(
-            "'\(subjects.joined(separator: " "))' is more than one subject; "
-                + "only 'source' takes several words"
-        )
-    }
-
     private var subject: String { subjects.first ?? "" }
 
     mutating func run() async throws {
         if subject == "source" {
             return try ExplainSource(words: Array(subjects.dropFirst())).run()
         }
+        for (index, subject) in subjects.enumerated() {
+            if index > 0 { Terminal.output("\n") }
+            var command = self
+            command.subjects = [subject]
+            try command.explainSubject()
+        }
+    }
+
+    /// Explains the only subject.
+    private func explainSubject() throws {
         if let code = FindingCode(rawValue: subject.uppercased()) {
             explain(code)
             return
