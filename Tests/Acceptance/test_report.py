@@ -112,7 +112,17 @@ class Report(unittest.TestCase):
         browser.call("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=1, mobile=True)
         browser.open(self.path.as_uri())
         browser.wait("document.readyState === 'complete'")
-        self.assertLessEqual(browser.value("document.documentElement.scrollWidth"), 390)
+        width = "document.documentElement.scrollWidth"
+        self.assertLessEqual(browser.value(width), 390)
+        # Names of routes, fields and cases have no spaces.
+        browser.value("""{
+            const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+            const nodes = [];
+            while (walker.nextNode()) nodes.push(walker.currentNode);
+            for (const node of nodes.filter(node => node.parentElement.closest('.causes li')))
+                if (node.data.trim()) node.data = 'w'.repeat(200);
+        }""")
+        self.assertLessEqual(browser.value(width), 390)
 
 
 if __name__ == "__main__":

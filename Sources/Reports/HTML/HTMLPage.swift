@@ -115,14 +115,15 @@ enum HTMLPage {
         .bar .inconclusive,.bar .knownFailure,.bar .remark,.bar .notRun{background:var(--amber)}
         .facts{display:flex;flex-wrap:wrap;gap:.3rem 1.6rem;margin:.8rem 0}
         .facts dt{color:var(--dim);font-size:.8rem}.facts dd{margin:0;overflow-wrap:anywhere}
-        .causes{list-style:none;counter-reset:cause;padding:0;margin:0;display:grid;gap:.6rem}
+        .causes{list-style:none;counter-reset:cause;padding:0;margin:0;display:grid;gap:.6rem;
+        grid-template-columns:minmax(0,1fr);overflow-wrap:anywhere}
         .causes li{--tone:var(--amber);counter-increment:cause;position:relative;
         border:1px solid var(--line);border-left:.3rem solid var(--tone);border-radius:.5rem;
         padding:.6rem .9rem .6rem 3rem;background:var(--card)}
         .causes li::before{content:counter(cause);position:absolute;left:1rem;top:.5rem;
         font-size:1.4rem;font-weight:700;color:var(--tone)}
         .causes li.failed,.causes li.unexpectedPass{--tone:var(--red)}
-        .causes p{margin:.15rem 0;overflow-wrap:anywhere}
+        .causes p{margin:.15rem 0}
         .causes .share{color:var(--tone);font-weight:600;font-size:.87rem}
         .links a,.links button{margin-left:.5rem;font-size:.85rem}
         .tools{position:sticky;top:0;z-index:2;background:var(--paper);padding:.5rem 0;
