@@ -39,7 +39,7 @@ class Backend:
 
     def environment(self, program=None):
         """Returns the variables that the start command of the profile reads."""
-        chosen = {**os.environ, "ASSAY_UNDER_TEST": BINARY}
+        chosen = {**os.environ, "UNDER_TEST": BINARY}
         if self.program is not None:
             chosen["BACKEND"] = str(program or self.program)
             chosen["PYTHON"] = str(self.python)

@@ -181,7 +181,7 @@ package final class RunExecutor: Sendable {
     func shortSettleTimeout(_ latency: Duration) -> Duration {
         min(
             profile.settleTimeout,
-            max(.seconds(1), latency * 8, sharedSettleTimeout.slowestDelay * 2)
+            max(.seconds(1), latency * 20, sharedSettleTimeout.slowestDelay * 2)
         )
     }
 

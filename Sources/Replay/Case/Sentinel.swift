@@ -72,9 +72,13 @@ struct Sentinel {
                 expectedObservability,
                 into: &observability
             )
-            // An effect that does not come says nothing about the speed of the backend.
+            // A push that does not come says nothing about the speed of the backend. A state that
+            // does not change may still change later.
             let effectCount = observability.shownEffectCount
-            if effectCount > shownEffectCount { observability.latency = run.clock.now - start }
+            let isStateMissing =
+                expectedObservability.areProbeChangesObservable
+                && !observability.areProbeChangesObservable
+            if effectCount > shownEffectCount || isStateMissing { observability.latency = run.clock.now - start }
             shownEffectCount = effectCount
             if observability.appliesEventsLater == nil {
                 observability.appliesEventsLater = isLate(observability, expectedObservability)
