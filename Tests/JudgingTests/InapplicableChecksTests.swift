@@ -33,7 +33,7 @@ struct InapplicableChecksTests {
         }.evidence
     }
 
-    /// Which probes show whether a user exists, as the calibration found, and the verdict of a case
+    /// The probes that show whether a user exists, as the calibration found, and the verdict of a case
     /// about an existing user.
     private static let visibilities: [(showing: [String], notShowing: [String], Verdict)] = [
         ([], ["subscription"], .notRun), ([], [], .inconclusive),

@@ -78,7 +78,9 @@ struct Sentinel {
             let isStateMissing =
                 expectedObservability.areProbeChangesObservable
                 && !observability.areProbeChangesObservable
-            if effectCount > shownEffectCount || isStateMissing { observability.latency = run.clock.now - start }
+            if effectCount > shownEffectCount || isStateMissing {
+                observability.latency = run.clock.now - start
+            }
             shownEffectCount = effectCount
             if observability.appliesEventsLater == nil {
                 observability.appliesEventsLater = isLate(observability, expectedObservability)
