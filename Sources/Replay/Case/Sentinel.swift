@@ -64,24 +64,14 @@ struct Sentinel {
         }
         let settleTimeout = run.settleTimeout(wait)
         var pause: Duration = .milliseconds(1)
-        var shownEffectCount = 0
         while true {
             await observeEffects(
                 execution,
                 statesBeforePurchase,
                 expectedObservability,
+                since: start,
                 into: &observability
             )
-            // A push that does not come says nothing about the speed of the backend. A state that
-            // does not change may still change later.
-            let effectCount = observability.shownEffectCount
-            let isStateMissing =
-                expectedObservability.areProbeChangesObservable
-                && !observability.areProbeChangesObservable
-            if effectCount > shownEffectCount || isStateMissing {
-                observability.latency = run.clock.now - start
-            }
-            shownEffectCount = effectCount
             if observability.appliesEventsLater == nil {
                 observability.appliesEventsLater = isLate(observability, expectedObservability)
             }
@@ -101,13 +91,18 @@ struct Sentinel {
         }
     }
 
-    /// Looks for the expected effects that were not observed before.
+    /// Looks for the expected effects that were not observed before, and measures their delay.
+    ///
+    /// A push that does not come says nothing about the speed of the backend. A state that does not
+    /// change may still change later.
     private func observeEffects(
         _ execution: CaseExecution,
         _ statesBeforePurchase: [ObservedState],
         _ expectedObservability: RunRecord.Observability,
+        since start: Duration,
         into observability: inout RunRecord.Observability
     ) async {
+        let earlierEffectCount = observability.shownEffectCount
         if expectedObservability.arePushesObservable, !observability.arePushesObservable {
             observability.arePushesObservable = await showsMessage(execution)
         }
@@ -116,6 +111,12 @@ struct Sentinel {
         {
             observability.areProbeChangesObservable =
                 await states(execution, of: Self.user) != statesBeforePurchase
+        }
+        let isStateMissing =
+            expectedObservability.areProbeChangesObservable
+            && !observability.areProbeChangesObservable
+        if observability.shownEffectCount > earlierEffectCount || isStateMissing {
+            observability.latency = run.clock.now - start
         }
     }
 
