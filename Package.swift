@@ -246,7 +246,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "Contracts", "Grammar", "Providers", "Values",
+                "Contracts", "Grammar", "Programs", "Providers", "Values",
             ],
             path: "Tests/TestSupport",
             swiftSettings: strict

@@ -105,12 +105,14 @@ enum Benchmarks {
     /// - Parameters:
     ///   - program: The path of the program.
     ///   - arguments: The arguments without the program's name.
+    ///   - outputPath: The new file for the program's standard output; nil to discard it.
     ///   - succeeds: Whether the program must exit with 0, so that a fast failure is not mistaken
     ///     for a fast success.
     /// - Throws: An error when the program cannot be started.
     static func run(
         _ program: String,
         _ arguments: [String],
+        outputPath: String? = nil,
         succeeds: Bool = false
     ) throws {
         // `Process` of Foundation notices the exit of a program up to 50 ms late, so `posix_spawn`
@@ -118,8 +120,14 @@ enum Benchmarks {
         var fileActions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&fileActions)
         defer { posix_spawn_file_actions_destroy(&fileActions) }
-        for descriptor in [Int32(1), 2] {
-            posix_spawn_file_actions_addopen(&fileActions, descriptor, "/dev/null", O_WRONLY, 0)
+        for (descriptor, path) in [(Int32(1), outputPath), (2, nil)] {
+            posix_spawn_file_actions_addopen(
+                &fileActions,
+                descriptor,
+                path ?? "/dev/null",
+                O_WRONLY | O_CREAT | O_TRUNC,
+                0o600
+            )
         }
         var cArguments: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) }
         cArguments.append(nil)

@@ -310,20 +310,13 @@ struct PeersBenchmark {
             "wrk.method = 'POST'\nwrk.headers['Content-Type'] = 'application/json'\n"
             + "wrk.body = '\(ServingBenchmark.body)'\n"
         try Data(text.utf8).write(to: URL(fileURLWithPath: scriptPath))
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [
+        let outputPath = "\(folder)/load"
+        let arguments = [
             "wrk", "-t1", "-c8", "-d3s", "--latency", "-s", scriptPath,
             "http://127.0.0.1:\(port)\(path)",
         ]
-        let outputPipe = Pipe()
-        process.standardOutput = outputPipe
-        try process.run()
-        let output = String(
-            decoding: outputPipe.fileHandleForReading.readDataToEndOfFile(),
-            as: UTF8.self
-        )
-        process.waitUntilExit()
+        try Benchmarks.run("/usr/bin/env", arguments, outputPath: outputPath)
+        let output = try String(contentsOfFile: outputPath, encoding: .utf8)
         func number(_ name: String) -> Double {
             let line = output.split(separator: "\n").first { $0.contains(name) } ?? ""
             let text = line.split(separator: " ").last.map(String.init) ?? ""

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Programs
 
 #if canImport(Glibc)
 internal import Glibc
@@ -22,8 +23,9 @@ package struct Program: Sendable {
             .first { FileManager.default.isExecutableFile(atPath: $0) } ?? "assay"
     }()
 
-    private let process = Process()
-    /// Goes with the last copy of this value.
+    /// Ends with the last copy of this value.
+    private let program: StartedProgram
+    /// Is removed with the last copy of this value.
     private let folder: TemporaryFolder
     private let output: URL
     private let errors: URL
@@ -39,25 +41,20 @@ package struct Program: Sendable {
         let base = URL(fileURLWithPath: self.folder.path)
         output = base.appendingPathComponent("out")
         errors = base.appendingPathComponent("err")
-        for url in [output, errors] {
-            _ = FileManager.default.createFile(atPath: url.path, contents: nil)
-        }
-        process.executableURL = URL(fileURLWithPath: executable)
-        process.arguments = arguments
-        process.currentDirectoryURL = folder.map { URL(fileURLWithPath: $0) } ?? base
-        process.environment = ProcessInfo.processInfo.environment
-            .filter { !$0.key.hasPrefix("ASSAY_") }
-            .merging(environment) { $1 }
-        process.standardOutput = try FileHandle(forWritingTo: output)
-        process.standardError = try FileHandle(forWritingTo: errors)
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
+        var command = ProgramCommand(executable, arguments)
+        command.folder = folder ?? base.path
+        command.environment = ProgramCommand.inheritedEnvironment.merging(environment) { $1 }
+        command.output = .appending(path: output.path)
+        command.errorOutput = .appending(path: errors.path)
+        program = try StartedProgram(command)
     }
 
-    package var processID: Int32 { process.processIdentifier }
+    package var processID: Int32 { program.processID }
 
+    /// Sends a signal to the process, and not to its child processes.
     package func signal(_ number: Int32) {
-        kill(process.processIdentifier, number)
+        // The process is reaped with the last copy of this value, so its number is still its own.
+        kill(program.processID, number)
     }
 
     /// What it has written to stdout so far.
@@ -81,20 +78,18 @@ package struct Program: Sendable {
     ///
     /// - Returns: Whether it is the case.
     package func comesTo(_ isSo: () -> Bool) async throws -> Bool {
-        _ = try await SettleTimeout.until { isSo() || !process.isRunning }
+        _ = try await SettleTimeout.until { isSo() || program.end != nil }
         return isSo()
     }
 
     package func wait() async -> Result {
-        let process = process
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                process.waitUntilExit()
-                continuation.resume()
+        let status =
+            switch await program.ended() {
+            case .exited(let status): status
+            case .killed(let signal): signal
             }
-        }
         return Result(
-            status: process.terminationStatus,
+            status: status,
             output: (try? String(contentsOf: output, encoding: .utf8)) ?? "",
             errors: errorsSoFar
         )
