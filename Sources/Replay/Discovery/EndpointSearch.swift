@@ -8,8 +8,8 @@ internal import Values
 /// Searches for the routes of a backend that only some contracts call, and names the databases
 /// that the backend writes to.
 extension BackendDiscovery {
-    /// Finds the route that compares the state of the backend with the state of the services, and
-    /// names the routes that sign accounts in.
+    /// Finds the route that compares the state of the backend with the state of the services, the
+    /// route that signs accounts in, and the route that deletes them.
     mutating func findOtherEndpoints(_ session: ReplaySession) async {
         let routes = survey.routes.filter { ["POST", ""].contains($0.method) && !$0.hasID }
         if profile.endpoints["reconcile"] == nil,
@@ -19,6 +19,12 @@ extension BackendDiscovery {
             note("endpoints: reconcile", found.text, isUnresolved: !found.isAccepted)
         }
         await findLogin(session, routes)
+        if profile.endpoints["delete-account"] == nil,
+            let found = await DeletionSearch(discovery: self, session: session).route()
+        {
+            profile.endpoints["delete-account"] = found.endpoint
+            note("endpoints: delete-account", found.text, isUnresolved: found.endpoint == nil)
+        }
     }
 
     /// Finds the route that signs an account in with an ID token; notes a route that signs it in
@@ -184,5 +190,79 @@ struct RefetchSearch {
             "POST \(route.path) (\(route.location)) returns \(response.status)"
             + (readsState ? " and reads the state of the user" : "")
         return (endpoint, (200..<300).contains(response.status), readsState, text)
+    }
+}
+
+/// Searches for the route with which a user deletes the own account.
+struct DeletionSearch {
+    let discovery: BackendDiscovery
+    let session: ReplaySession
+
+    private static let words = ["me", "account", "user", "users", "profile"]
+
+    /// Returns the first route that deletes the account of a new user; nil if the files show none.
+    ///
+    /// The endpoint is nil if no route accepts the request. The text tells the result to the user.
+    func route() async -> (endpoint: Profile.Endpoint?, text: String)? {
+        // Contracts delete only accounts that a phone creates at the token issuer.
+        guard discovery.survey.usesTokens else { return nil }
+        let routes = discovery.survey.routes.filter { route in
+            let last = route.path.lowercased().split(separator: "/").last.map(String.init) ?? ""
+            return route.method == "DELETE" && !route.hasID && Self.words.contains(last)
+        }
+        var refusal: String?
+        for (index, route) in routes.prefix(4).enumerated() {
+            let status = await status(of: route, "\(discovery.name)-e\(index)")
+            if let status, (200..<300).contains(status) {
+                return (
+                    Profile.Endpoint(method: route.method, path: route.path),
+                    "DELETE \(route.path) deletes the user of an ID token"
+                )
+            }
+            refusal =
+                refusal
+                ?? "DELETE \(route.path) (\(route.location)) seems to delete an account, but "
+                + (status.map { "returns \($0)" } ?? "sends no response")
+                + "; to test deletions, type 'assay init --add delete-account'"
+        }
+        return refusal.map { (nil, $0) }
+    }
+
+    /// Signs a new user in, and asks a route to delete this user; returns nil if there is no
+    /// response.
+    private func status(of route: SourceSurvey.Route, _ namespace: String) async -> Int? {
+        let execution = discovery.executor(session).runWithoutSteps(namespace)
+        let id = execution.namespace.id(of: "ada")
+        // Without a token, the route cannot be tried.
+        guard
+            let fields = try? await execution.requests.credentials(
+                Profile.Credentials(actor: id),
+                NamedValues([:])
+            )
+        else { return nil }
+        var requests = [HTTPMessage.Request(route.method, route.path)]
+        if !discovery.profile.namesOfDefaultEndpoints.contains("login"),
+            let login = discovery.profile.endpoints["login"]
+        {
+            // A new phone has no earlier user, so the login lacks the members about one.
+            let names = (login.body?.object?.members ?? []).map(\.key)
+                .filter { !RequestMembers.isOfEarlierUser($0) }
+            var values = NamedValues(texts: ["id": id, "device": namespace, "platform": "ios"])
+            values.markMissing(.endpoint)
+            let signIn = Profile.Endpoint(
+                method: login.method,
+                path: login.path,
+                body: names.isEmpty ? nil : RequestMembers.body(names)
+            )
+            requests.insert(signIn.request(from: values), at: 0)
+        }
+        var status: Int?
+        for var request in requests {
+            request.fields += fields
+            let outcome = await session.backend.client.send(request, within: .seconds(10))
+            guard case .answered(let response) = outcome else { return nil }
+            status = response.status
+        }
+        return status
     }
 }

@@ -82,6 +82,9 @@ struct UserSessionSearchTests {
     ) {
         let folder = try TemporaryFolder()
         try folder.write(source, to: "app.py")
+        if source.contains("firebase_admin") {
+            try folder.write("firebase-admin\n", to: "requirements.txt")
+        }
         let result = try await Program.run(
             ["init", "--start", "exec python3 app.py {{port}}"],
             folder: folder.path
@@ -130,5 +133,78 @@ struct UserSessionSearchTests {
         #expect(profile.contains("create: {post: /auth/signup"), "\(profile)")
         #expect(!profile.contains("login: {"), "\(profile)")
         #expect(!profile.contains("user-session"), "\(profile)")
+    }
+
+    // MARK: Deletion of accounts
+
+    /// The same server for users with ID tokens of the Firebase emulator, who delete their account
+    /// with a `DELETE`.
+    private static let tokenBackend: String = {
+        let start = backend.range(of: "users, sessions = {}, {}")!.lowerBound
+        let end = backend.range(of: "class Handler")!.lowerBound
+        let routes = """
+            import base64
+            emulator = os.environ.get("FIREBASE_AUTH_EMULATOR_HOST")
+            users = {}
+
+            def verify_id_token(token):  # as firebase_admin.auth does with the emulator
+                payload = token.split(".")[1]
+                return json.loads(base64.urlsafe_b64decode(payload + "=="))
+
+            def caller(request):
+                header = request.headers.get("authorization") or ""
+                return verify_id_token(header.removeprefix("Bearer "))["sub"]
+
+            @app.post("/v1/login")
+            def login(request):
+                user = caller(request)
+                users[user] = {"active": False}
+                return 200, {"user": {"id": user}}
+
+            @app.get("/v1/me")
+            def me(request):
+                try: user = caller(request)
+                except Exception: return 401, {}
+                return 200, {"id": user, **users.get(user, {"active": False})}
+
+            @app.delete("/v1/me")
+            def remove(request):
+                return (204, {}) if users.pop(caller(request), None) else (404, {})
+
+            @app.post("/webhooks/revenuecat")
+            def revenuecat_webhook(request):
+                event = request.json()["event"]
+                users[event.get("app_user_id")] = {"active": event["type"] == "INITIAL_PURCHASE"}
+                return 200, {}
+
+
+            """
+        return
+            (backend[..<start] + routes + backend[end...])
+            .replacing("import json, ", with: "import json, os, ")
+            .replacing("do_GET = do_POST", with: "do_GET = do_POST = do_DELETE")
+            .replacing(
+                "    def post(self, path)",
+                with: "    def delete(self, path): return self.route(\"DELETE\", path)\n"
+                    + "    def post(self, path)"
+            )
+    }()
+
+    @Test(.enabled(if: hasPython))
+    func `the route that deletes the account of a user is found`() async throws {
+        let (result, profile) = try await Self.initialize(Self.tokenBackend)
+        #expect(result.status == 0, "\(result.output)\(result.errors)")
+        #expect(profile.contains("  delete-account: DELETE /v1/me\n"), "\(profile)")
+        #expect(result.output.contains("DELETE /v1/me deletes the user of an ID token"))
+    }
+
+    @Test(.enabled(if: hasPython))
+    func `a route that refuses to delete an account is only noted`() async throws {
+        let source = Self.tokenBackend.replacing("(204, {}) if", with: "(403, {}) if")
+        let (result, profile) = try await Self.initialize(source)
+        #expect(!profile.contains("\n  delete-account:"), "\(profile)")
+        let text = result.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        #expect(text.contains("seems to delete an account, but returns 403"), "\(text)")
+        #expect(text.contains("assay init --add delete-account"), "\(text)")
     }
 }
