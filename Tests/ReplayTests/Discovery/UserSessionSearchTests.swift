@@ -140,8 +140,6 @@ struct UserSessionSearchTests {
     /// The same server for users with ID tokens of the Firebase emulator, who delete their account
     /// with a `DELETE`.
     private static let tokenBackend: String = {
-        let start = backend.range(of: "users, sessions = {}, {}")!.lowerBound
-        let end = backend.range(of: "class Handler")!.lowerBound
         let routes = """
             import base64
             emulator = os.environ.get("FIREBASE_AUTH_EMULATOR_HOST")
@@ -179,8 +177,9 @@ struct UserSessionSearchTests {
 
 
             """
-        return
-            (backend[..<start] + routes + backend[end...])
+        let server = backend.components(separatedBy: "users, sessions = {}, {}")[0]
+        let handler = backend.components(separatedBy: "class Handler")[1]
+        return (server + routes + "class Handler" + handler)
             .replacing("import json, ", with: "import json, os, ")
             .replacing("do_GET = do_POST", with: "do_GET = do_POST = do_DELETE")
             .replacing(
