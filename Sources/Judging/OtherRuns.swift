@@ -16,6 +16,18 @@ extension Judge {
     }
 }
 
+extension Judge {
+    /// A kind of outcome of an event, which a backend may produce late.
+    package enum OutcomeKind: Hashable, Sendable {
+        case state, message
+    }
+
+    /// Returns the kinds of outcome that the failures in these findings are about.
+    package static func outcomeKinds(of findings: [Finding]) -> Set<OutcomeKind> {
+        Set(findings.filter { !$0.code.isInconclusive }.compactMap(\.code.outcomeKind))
+    }
+}
+
 extension Finding {
     /// Whether an effect that comes after the settle timeout may have caused the finding.
     ///
@@ -31,12 +43,15 @@ extension FindingCode {
     /// The baseline run of a case may lack an effect for the same reason, so findings about
     /// additional effects count too.
     fileprivate var mayComeFromOtherRuns: Bool {
+        outcomeKind != nil || self == .responseLate || self == .settleTimeoutExpired
+    }
+
+    /// The kind of outcome that a finding with this code is about; nil for other codes.
+    fileprivate var outcomeKind: Judge.OutcomeKind? {
         switch self {
-        case .effectMissing, .wrongEffectCount, .effectContentDiffers, .stateDiffers,
-            .wrongStateValue, .userMissing, .unexpectedEffect, .unstableState, .responseLate,
-            .settleTimeoutExpired:
-            true
-        default: false
+        case .effectMissing, .wrongEffectCount, .effectContentDiffers, .unexpectedEffect: .message
+        case .stateDiffers, .wrongStateValue, .userMissing, .unstableState: .state
+        default: nil
         }
     }
 }

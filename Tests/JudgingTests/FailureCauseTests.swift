@@ -406,6 +406,41 @@ struct FailureCauseTests {
         #expect(causes.all.map(\.kind) == [.unmetRequirement])
     }
 
+    @Test func `pushes that a fake refuses are one cause of every missing push`() throws {
+        let refusal = HTTPMessage.Response(400, body: Array(#"{"errors":["no channel 7"]}"#.utf8))
+        var refused = Self.exchange(
+            .backend,
+            .oneSignal,
+            .call,
+            "POST /notifications",
+            .answered(refusal),
+            sequence: 2
+        )
+        refused.call = ProviderCall(kind: "onesignal.notification", refusal: .form)
+        let wrongForm = Finding(
+            .wrongRecipient,
+            expected: "the provider accepts the format of the push",
+            actual: "400",
+            evidence: [2]
+        )
+        let purchase = [Self.event(.documented(.initialPurchase))]
+        let renewal = [Self.event(.documented(.renewal))]
+        let causes = Self.causes([
+            Self.result("a", renewal, Self.missingPush, timeline: [refused]),
+            Self.result("b", purchase, wrongForm, timeline: [refused]),
+            Self.result("c", purchase, Self.wrongValue, timeline: [refused]),
+            Self.result("d", purchase, Self.missingPush),
+        ])
+        let cause = try #require(causes.all.first)
+        #expect(cause.caseIndices == [0, 1] && causes.all.count == 3)
+        #expect(
+            cause.title
+                == #"The fake onesignal refuses the push POST /notifications with 400: "#
+                + #"{"errors":["no channel 7"]}"#
+        )
+        #expect(cause.remedy.hasPrefix("Correct the request as the response says."))
+    }
+
     @Test func `an event that the preflight saw refused leads, with the cases of its type`() {
         let unknown = [Self.event(.unknown("FUTURE_X"))]
         let refused = Self.delivery(400)

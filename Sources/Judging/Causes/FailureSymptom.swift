@@ -9,6 +9,8 @@ enum FailureSymptom: Hashable {
     case restartFailed
     case unservedCall(UnservedCall)
     case unansweredCall(CallShape)
+    /// A fake refused a push because of its form, with the status and the text of the response.
+    case refusedPush(CallShape, Int, String)
     case setupFailed(String)
     case unexpectedStatus(CallShape, Int, ResponseForm)
     case missingResponse(CallShape)
@@ -64,7 +66,8 @@ struct CaseSymptom {
         }
         let evidence = SymptomEvidence(result, finding)
         self =
-            Self.stop(finding) ?? evidence.failedCall() ?? Self.setup(finding)
+            Self.stop(finding) ?? evidence.failedCall() ?? evidence.refusedPush()
+            ?? Self.setup(finding)
             ?? evidence.unexpectedResponse() ?? evidence.missingUser() ?? evidence.wrongValue()
             ?? CaseSymptom(.finding(finding.code, FailureSymptom.requirement(of: finding)))
     }
@@ -120,6 +123,25 @@ struct CaseSymptom {
                     }
                 case .answered, .answerLost, .requestCut: break
                 }
+            }
+            return nil
+        }
+
+        /// Returns the first push that a fake refused because of its form, and that reached no user.
+        func refusedPush() -> CaseSymptom? {
+            let isAboutRefusal = { (exchange: Exchange) in
+                finding.mayFollowFromEarlierFailure && finding.isAboutMessage
+                    || finding.evidence.contains(exchange.sequence)
+            }
+            for exchange in result.timeline where exchange.from == .backend {
+                guard exchange.call?.refusal == .form, isAboutRefusal(exchange),
+                    let response = exchange.response
+                else { continue }
+                let text = FailureSymptom.generalized(response.bodyStart)
+                return CaseSymptom(
+                    .refusedPush(CallShape(exchange), response.status, text),
+                    exchange
+                )
             }
             return nil
         }
@@ -215,6 +237,12 @@ struct CaseSymptom {
 }
 
 extension Finding {
+    /// Whether a push that reaches no user can explain the finding.
+    fileprivate var isAboutMessage: Bool {
+        [.effectMissing, .wrongEffectCount, .effectContentDiffers, .settleTimeoutExpired]
+            .contains(code)
+    }
+
     /// Whether an earlier failure of the case, such as a refused event, can explain the finding.
     ///
     /// It can explain a missing result. It cannot explain that the backend did something that it
@@ -230,4 +258,9 @@ extension Finding {
         default: false
         }
     }
+}
+
+extension HTTPMessage.Response {
+    /// The first 512 bytes of the body as text.
+    var bodyStart: String { String(decoding: body.prefix(512), as: UTF8.self) }
 }

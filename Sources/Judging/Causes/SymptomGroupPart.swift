@@ -150,7 +150,8 @@ extension FailureSymptom {
         switch self {
         case .unexpectedStatus, .missingResponse, .userMissing, .wrongValue: true
         case .finding(let code, _): !code.isInconclusive
-        case .backendStopped, .restartFailed, .unservedCall, .unansweredCall, .setupFailed,
+        case .backendStopped, .restartFailed, .unservedCall, .unansweredCall, .refusedPush,
+            .setupFailed,
             .unexpectedPass, .notRun:
             false
         }

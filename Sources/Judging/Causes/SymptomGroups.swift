@@ -123,6 +123,11 @@ struct SymptomGroups {
         case .unservedCall(let call): return call.problem
         case .unansweredCall(let call):
             return "The backend's call \(call.line) gets no response from the fake \(call.receiver)"
+        case .refusedPush(let call, let status, _):
+            let response = representative.symptom.exchange?.response
+            return
+                "The fake \(call.receiver) refuses the push \(call.line) with \(status)\(after): "
+                + shortened(response?.bodyStart ?? "", lengthMax: reasonLengthMax)
         case .setupFailed:
             return "No verdict, because the preparation failed: "
                 + "expected \(shortened(finding?.expected ?? "")), observed "
@@ -167,8 +172,7 @@ struct SymptomGroups {
     }
 
     private static func excerpt(_ response: HTTPMessage.Response) -> String {
-        response.isHTMLPage
-            ? "an HTML page" : String(decoding: response.body.prefix(512), as: UTF8.self)
+        response.isHTMLPage ? "an HTML page" : response.bodyStart
     }
 
     private static func remedy(_ symptom: FailureSymptom, _ representative: Member) -> String {
@@ -186,6 +190,8 @@ struct SymptomGroups {
         case .unansweredCall:
             return "Check the time limit of this call in the backend, and run the case again with "
                 + "--jobs 1."
+        case .refusedPush:
+            return "Correct the request as the response says. A refused push reaches no user."
         case .unexpectedStatus(_, let status, _) where status >= 500:
             return "Read the backend's error in its output, correct it, and answer 200 once the "
                 + "event is stored."
@@ -226,6 +232,7 @@ extension FailureSymptom {
         case .missingResponse: .missingResponse
         case .userMissing: .userMissing
         case .wrongValue: .wrongValue
+        case .refusedPush: .unmetRequirement
         case .finding: isInconclusive ? .inconclusive : .unmetRequirement
         case .unexpectedPass: .unexpectedPass
         case .notRun: .notRun

@@ -42,6 +42,9 @@ struct CaseMemory {
     /// The IDs of the cases that have run while other cases ran.
     var caseIDsRunConcurrently: Set<String> = []
 
+    /// The IDs of the cases whose latest run had no other case next to it.
+    var caseIDsRunAlone: Set<String> = []
+
     /// The number of cases without any response of the backend after which the remaining cases are
     /// not run.
     ///

@@ -61,7 +61,10 @@ final class CaseRunner: Sendable {
     /// Returns nil when the backend ended while the case ran, or the date of this machine changed.
     /// The case then has to run again, exclusively.
     func runConcurrently(_ plan: CasePlan) async -> CaseResult? {
-        memory.withLock { _ = $0.caseIDsRunConcurrently.insert(plan.contract.caseID) }
+        memory.withLock { memory in
+            memory.caseIDsRunConcurrently.insert(plan.contract.caseID)
+            memory.caseIDsRunAlone.remove(plan.contract.caseID)
+        }
         let completedRun = await runOnRunningBackend(plan)
         return completedRun.isBackendRunOver || completedRun.isDateChanged
             ? nil : completedRun.result
@@ -77,6 +80,7 @@ final class CaseRunner: Sendable {
         if memory.withLock({ $0.caseIDsRunConcurrently.contains(plan.contract.caseID) }) {
             baselineRuns.forget(baselineOf: plan)
         }
+        memory.withLock { _ = $0.caseIDsRunAlone.insert(plan.contract.caseID) }
         var completedRun = await runOnRunningBackend(plan)
         if completedRun.isDateChanged, !Task.isCancelled {
             completedRun = await runOnRunningBackend(plan)

@@ -50,8 +50,8 @@ final class SharedSettleTimeout: Sendable {
         var longestDelays: [MissingEffectKey: Duration] = [:]
         /// The longest time after which any awaited effect came that no fault delayed.
         var slowestDelay: Duration = .zero
-        /// Whether an effect came after a full wait for it, in a run without faults.
-        var hasSeenLateEffect = false
+        /// The kinds of outcome that came after a full wait for them, in a run without faults.
+        var lateOutcomes: Set<Judge.OutcomeKind> = []
         var isDisabled = false
     }
 
@@ -143,13 +143,15 @@ final class SharedSettleTimeout: Sendable {
     /// The longest time after which an effect of any case came that no fault delayed.
     var slowestDelay: Duration { state.withLock { $0.slowestDelay } }
 
-    /// Whether an effect came after a full wait for it, in a run without faults.
+    /// The kinds of outcome that came after a full wait for them, in a run without faults.
     ///
-    /// The settle timeout of the profile is then too short for the backend.
-    var hasSeenLateEffect: Bool { state.withLock { $0.hasSeenLateEffect } }
+    /// For these kinds, the settle timeout of the profile is too short.
+    var lateOutcomes: Set<Judge.OutcomeKind> { state.withLock { $0.lateOutcomes } }
 
-    /// Records that an effect came after a full wait for it, in a run without faults.
-    func recordLateEffect() { state.withLock { $0.hasSeenLateEffect = true } }
+    /// Records that outcomes came after a full wait for them, in a run without faults.
+    func recordLateOutcomes(_ kinds: Set<Judge.OutcomeKind>) {
+        state.withLock { $0.lateOutcomes.formUnion(kinds) }
+    }
 
     /// Gives all later waits their full duration.
     func disableShortening() { state.withLock { $0.isDisabled = true } }

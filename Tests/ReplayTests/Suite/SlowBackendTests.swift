@@ -99,6 +99,39 @@ struct SlowBackendTests {
         #expect(!failed.filter { !$0.hasPrefix("run/") }.isEmpty, "\(suite.shape)")
     }
 
+    @Test func `late states do not excuse missing pushes`() throws {
+        let bench = SimulationBench { $0.settleTimeout = .seconds(10) }
+        bench.model.pushDelay = nil
+        let eventCount = Locked(0)
+        bench.backend.respond = { _, arrival in
+            guard let user = arrival.event?["app_user_id"]?.string else { return nil }
+            if user.contains("sentinel") {
+                bench.model.push(to: user)
+                return nil
+            }
+            let number = eventCount.withLock { count in
+                count += 1
+                return count
+            }
+            _ = bench.clock.task {
+                // The second case comes within the settle timeout, so it runs again, and is late.
+                await bench.clock.pause(.seconds(number == 2 ? 9 : 15))
+                bench.model.note(user, owns: "premium_monthly")
+            }
+            return .status(200)
+        }
+        let steps = [SimulatedContracts.deliver("a")]
+        let outcome = try CaseRunnerFixture(
+            bench: bench,
+            contracts: [
+                SimulatedContracts.contract("state", steps, states: [("access", true)]),
+                SimulatedContracts.contract("push", steps, pushes: 1),
+            ]
+        ).run()
+        #expect(outcome["state"]?.verdict == .inconclusive)
+        #expect(outcome["push"]?.verdict == .failed)
+    }
+
     // MARK: Lengths of waits
 
     /// A backend that pushes to the users of cases after a delay, and to all other users at once.

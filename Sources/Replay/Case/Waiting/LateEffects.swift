@@ -38,13 +38,21 @@ extension CaseRunner {
                 }
                 continue
             }
-            if missedEffect.isWaitShortened {
+            if missedEffect.isWaitShortened, earlierJudgment.verdict == .inconclusive,
+                currentJudgment.verdict == .failed,
+                memory.withLock({ $0.caseIDsRunAlone.contains(caseID) })
+            {
+                // The effect is still missing after a full wait, and no other case ran meanwhile.
+                memory.withLock { $0.judgmentsAfterFullWait[caseID] = currentJudgment }
+            } else if missedEffect.isWaitShortened {
                 changedCaseIDs.insert(caseID)
             } else if currentJudgment.verdict == .passed {
                 memory.withLock { _ = $0.caseIDsWithLateEffects.insert(caseID) }
                 // After a fault, the backend's own timers decide when it tries again.
                 if !earlierJudgment.evidence.plan.subject.hasFaults {
-                    executor.sharedSettleTimeout.recordLateEffect()
+                    executor.sharedSettleTimeout.recordLateOutcomes(
+                        Judge.outcomeKinds(of: earlierJudgment.findings)
+                    )
                 }
             }
         }
@@ -75,18 +83,22 @@ extension CaseRunner {
         return judgment.replacing(subject: subject).replacing(baselines: baselines)
     }
 
-    /// Replaces the findings of cases that lack an effect, so that they state the whole time of the
-    /// wait.
+    /// Replaces the results of cases that lack an effect, so that their findings state the whole
+    /// time of the wait.
     ///
     /// A case ends after a short wait. The wait after all cases is a part of its wait too.
     private func reportFullWaits(_ results: inout [CaseResult?], among caseIDs: Set<String>) {
         let judgments = memory.withLock { $0.judgmentsAfterFullWait }
         for index in results.indices {
-            guard var result = results[index], result.verdict == .failed,
+            guard var result = results[index],
+                result.verdict == .failed || result.verdict == .inconclusive,
                 caseIDs.contains(result.contract.caseID),
                 let judgment = judgments[result.contract.caseID]
             else { continue }
+            if result.verdict != judgment.verdict { result.note = nil }
+            result.verdict = judgment.verdict
             result.findings = judgment.findings
+            result.timeline = CaseResult(judgment).timeline
             if result.judgment != nil { result.judgment = judgment }
             results[index] = result
         }
@@ -95,13 +107,14 @@ extension CaseRunner {
     /// Makes failed cases inconclusive whose failures may come from effects after the settle
     /// timeout.
     ///
-    /// If such effects came in a run without faults, the timeout is too short for every case. If
-    /// the queue of the backend does not move, one result reports that, and not every case.
+    /// If such effects came in a run without faults, the timeout is too short for every case that
+    /// lacks an effect of the same kind. If the queue of the backend does not move, one result
+    /// reports that, and not every case.
     func reviseLateEffects(_ results: inout [CaseResult?], among caseIDs: Set<String>) {
         let (lateCaseIDs, unprocessedCaseIDs) = memory.withLock {
             ($0.caseIDsWithLateEffects, $0.unprocessedCaseIDs)
         }
-        let isTimeoutTooShort = executor.sharedSettleTimeout.hasSeenLateEffect
+        let lateOutcomes = executor.sharedSettleTimeout.lateOutcomes
         let isQueueBlocked = executor.unprocessedPurchases.counts.isQueueBlocked
         let settleTimeout = executor.profile.settleTimeout
         reportFullWaits(&results, among: caseIDs)
@@ -111,7 +124,9 @@ extension CaseRunner {
                 Judge.mayComeFromLateEffects(result.findings)
             else { continue }
             let caseID = result.contract.caseID
-            let isLate = isTimeoutTooShort || lateCaseIDs.contains(caseID)
+            let isLate =
+                lateCaseIDs.contains(caseID)
+                || !lateOutcomes.isDisjoint(with: Judge.outcomeKinds(of: result.findings))
             guard isLate || isQueueBlocked && unprocessedCaseIDs.contains(caseID) else { continue }
             result.verdict = .inconclusive
             result.findings = Judge.withoutLateFindings(

@@ -124,7 +124,9 @@ extension RunExecutor {
     /// Reads the effects of all purchases without a visible effect once more.
     func recheckUnprocessedPurchases() async {
         await unprocessedPurchases.recheck(after: profile.settleTimeout, self)
-        if unprocessedPurchases.counts.late > 0 { sharedSettleTimeout.recordLateEffect() }
+        if unprocessedPurchases.counts.late > 0 {
+            sharedSettleTimeout.recordLateOutcomes([.state, .message])
+        }
     }
 
     /// Returns the result about purchases that the backend accepted and did not process in time;
