@@ -94,7 +94,11 @@ struct InitCommand: AsyncParsableCommand {
     /// contracts.
     private func lastLines(_ discovery: BackendDiscovery, _ verifyWords: [String]) -> [String] {
         guard let defect = ProfileDefect.first(in: discovery) else {
+            // Without a terminal, a program reads the output, such as a coding agent.
+            let agentLine =
+                "Next, for a coding agent:  \(Terminal.next(verifyWords + ["--report", "agent=-"]))"
             return ["Next:  \(Terminal.next(verifyWords))"]
+                + (Terminal.isInteractive(1) ? [] : [agentLine])
         }
         let doctor = Terminal.next(["doctor"] + verifyWords.dropFirst())
         return "One thing is wrong: \(defect.text)".printable.wrapped(78)

@@ -48,6 +48,7 @@ struct InitTests {
         for line in wanted { #expect(text.contains(line), "\(line) in\n\(text)") }
         #expect(!text.contains("except"), "nothing is switched off")
         #expect(made.output.contains("Next:  "), "\(made.output)")
+        #expect(made.output.contains(" verify --report agent=-\n"), "\(made.output)")
         #expect(FileManager.default.fileExists(atPath: folder.path + "/.assay/profile.schema.json"))
         let lint = try await Program(["lint", "assay.yaml"], folder: folder.path).wait()
         #expect(lint.status == 0, "\(lint.errors)")
