@@ -328,17 +328,20 @@ private struct AgentCase {
 
     private static let logLineMax = 4
 
-    /// The last lines of the backend's output, after the last line that names an error.
+    /// The last lines of the backend's output, after the last line that names an error and the
+    /// innermost frame of its stack trace.
     private var logLines: [String] {
         let lines = (result.backendOutput ?? "").exactLines.filter { line in
             line.contains { !$0.isWhitespace }
         }
         let last = lines.suffix(Self.logLineMax)
         let errorIndex = lines.lastIndex {
-            $0.contains(/error|exception|traceback|panic|fatal/.ignoresCase())
+            !LogLine.isFrame($0)
+                && $0.contains(/error|exception|traceback|panic|fatal/.ignoresCase())
         }
         guard let errorIndex, errorIndex < last.startIndex else { return Array(last) }
-        return [lines[errorIndex]] + last.suffix(Self.logLineMax - 1)
+        let frames = lines[(errorIndex + 1)...].prefix(1).filter { LogLine.isFrame($0) }
+        return [lines[errorIndex]] + frames + last.suffix(Self.logLineMax - 1 - frames.count)
     }
 }
 

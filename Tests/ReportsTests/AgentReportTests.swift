@@ -81,6 +81,20 @@ struct AgentReportTests {
         )
     }
 
+    @Test func `the innermost frame of a stack trace stays with its error`() {
+        let result = ReportFixtures.result(.failed) {
+            let frames = (1...20).map { "\tat Library\($0).exception(L.java:\($0))" }
+            $0.backendOutput =
+                "NullPointerException: event\n\tat App.parse(App.java:26)\n"
+                + frames.joined(separator: "\n")
+        }
+        let lines = Self.render(ReportFixtures.report([result])).split(separator: "\n")
+        #expect(
+            lines.filter { $0.contains("   log ") }.prefix(2)
+                == ["   log NullPointerException: event", "   log at App.parse(App.java:26)"]
+        )
+    }
+
     @Test func `equal requests in a row are one line`() {
         let result = ReportFixtures.result(.failed) {
             $0.timeline = (1...8).map {

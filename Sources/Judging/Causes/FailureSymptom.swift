@@ -239,7 +239,7 @@ struct CaseSymptom {
 extension Finding {
     /// Whether a push that reaches no user can explain the finding.
     fileprivate var isAboutMessage: Bool {
-        [.effectMissing, .wrongEffectCount, .effectContentDiffers, .settleTimeoutExpired]
+        [.effectMissing, .wrongEffectCount, .effectContentDiffers]
             .contains(code)
     }
 

@@ -1,6 +1,7 @@
 internal import Values
 
-/// Selects the lines of a log that explain a failure: the first error, and the last lines.
+/// Selects the lines of a log that explain a failure: the first error with the innermost frames of
+/// its stack trace, and the last lines.
 ///
 /// Lines are kept whole. A line of more than 2,000 characters is shortened, with a note of the
 /// number of missing characters.
@@ -23,12 +24,16 @@ enum LogExcerpt {
             let firstErrorIndex = lines.firstIndex(where: { LogLine.isError($0) }),
             firstErrorIndex < lastLines.startIndex
         else { return lastLines.map(shortened).joined(separator: "\n") }
-        let endLines = lines.suffix(lineCountMax - 1)
-        let gapLines = firstErrorIndex + 1 < endLines.startIndex ? [gapMarker] : []
-        return ([shortened(lines[firstErrorIndex])] + gapLines + endLines.map(shortened)).joined(
-            separator: "\n"
-        )
+        let frames = lines[(firstErrorIndex + 1)...].prefix(while: { LogLine.isFrame($0) })
+            .prefix(min(frameCountMax, lineCountMax / 2))
+        let start = lines[firstErrorIndex..<frames.endIndex]
+        let endLines = lines[start.endIndex...].suffix(lineCountMax - start.count)
+        let gapLines = start.endIndex < endLines.startIndex ? [gapMarker] : []
+        return (start.map(shortened) + gapLines + endLines.map(shortened)).joined(separator: "\n")
     }
+
+    /// The largest number of frames of a stack trace that are kept below the first error.
+    private static let frameCountMax = 4
 
     /// The line that replaces lines that are left out of an excerpt.
     static let gapMarker = "…"

@@ -8,7 +8,8 @@ struct BackendLog {
     private let errorLine: String?
 
     init(_ output: String) {
-        lines = output.exactLines.filter { !$0.isEmpty }.map(\.printable)
+        lines = output.exactLines.filter { !$0.isEmpty }
+            .map { $0.replacing("\t", with: "    ").printable }
         errorLine = LogLine.errorIndex(in: lines).map { [lines] in lines[$0] }
     }
 

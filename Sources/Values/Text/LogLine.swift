@@ -25,6 +25,13 @@ package enum LogLine {
             ?? lines.firstIndex(where: isError)
     }
 
+    /// Returns whether a line is a frame of a stack trace whose innermost frame comes first.
+    ///
+    /// Java, Node.js and .NET print such frames, such as `    at Webhook.parse(Webhook.java:26)`.
+    package static func isFrame(_ line: some StringProtocol) -> Bool {
+        line.first?.isWhitespace == true && line.drop(while: \.isWhitespace).hasPrefix("at ")
+    }
+
     /// Returns whether a line begins with the name of an exception, a colon and a message.
     private static func isException(_ line: String) -> Bool {
         guard let colon = line.firstIndex(of: ":") else { return false }

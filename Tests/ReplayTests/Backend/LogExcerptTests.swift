@@ -15,6 +15,8 @@ struct LogExcerptTests {
             ("TypeError: x\nb", 1, "b"),
             ("a\nfirst error\nsecond error\nd\ne", 3, "first error\n…\nd\ne"),
             ("a\nfirst error\nd\ne", 3, "first error\nd\ne"),
+            ("x error\n\tat A\n\tat B\n\tat C\n\tat D\ne\nf", 4, "x error\n\tat A\n\tat B\n…\nf"),
+            ("x error\n  at A\ne\nf", 3, "x error\n  at A\n…\nf"),
         ]
     )
     func excerpt(text: String, count: Int, wanted: String) {
