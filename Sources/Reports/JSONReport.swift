@@ -62,6 +62,17 @@ package enum JSONReport {
             "cases": .strings(cause.caseIndices.map { caseIDs[$0] }),
         ]
         if let finding = cause.finding { fields["code"] = .string(finding.code.rawValue) }
+        if !cause.otherDeviations.isEmpty {
+            fields["deviations"] = .array(
+                cause.otherDeviations.map { deviation in
+                    .object([
+                        "title": .string(deviation.title),
+                        "count": .integer(Int64(deviation.caseCount)),
+                        "first": .string(caseIDs[deviation.representativeIndex]),
+                    ])
+                }
+            )
+        }
         return .object(fields)
     }
 

@@ -67,10 +67,16 @@ package enum MarkdownReport {
     {
         guard cause.caseCount > 1 else { return "" }
         let caseIDs = cause.caseIndices.map { "- \(code(results[$0].contract.caseID))\n" }
+        let deviations = cause.otherDeviations.map {
+            let caseID = results[$0.representativeIndex].contract.caseID
+            return "- \(escapedText($0.title)), such as in \(code(caseID))\n"
+        }
+        let deviationList =
+            deviations.isEmpty ? "" : "Other deviations:\n\n\(deviations.joined())\n"
         // After the empty line, the text is Markdown again.
         return "<details><summary>\(cause.caseCount) cases</summary>\n\n"
             + "**\(escapedText(cause.title))**\\\n\(escapedText(cause.remedy))\n\n"
-            + "\(caseIDs.joined())\n</details>\n\n"
+            + "\(deviationList)Cases:\n\n\(caseIDs.joined())\n</details>\n\n"
     }
 
     private static func replaySection(_ command: String) -> String {

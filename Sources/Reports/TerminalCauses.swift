@@ -38,7 +38,8 @@ extension TerminalReport {
             let ownIDs = Set(withOwnBlock.map(\.contract.caseID))
             let namedIDs = others.map(\.contract.caseID).filter { !ownIDs.contains($0) }
             blocks.append(
-                heading(cause, number: index + 1, of: causes) + block(representative, cause: cause)
+                heading(cause, number: index + 1, of: causes) + deviations(cause, results)
+                    + block(representative, cause: cause)
                     + (namedIDs.isEmpty ? "" : sameCauseLine(namedIDs)) + "\n"
             )
             blocks += withOwnBlock.map {
@@ -66,7 +67,8 @@ extension TerminalReport {
     private func shortBlock(_ cause: FailureCause, _ results: [Redacted<CaseResult>]) -> String {
         let representative = results[cause.representativeIndex]
         let others = cause.caseIndices.filter { $0 != cause.representativeIndex }
-        return line(representative) + indented(representative.contract.title, 6)
+        return deviations(cause, results) + line(representative)
+            + indented(representative.contract.title, 6)
             + (others.isEmpty ? "" : sameCauseLine(others.map { results[$0].contract.caseID }))
     }
 
@@ -77,6 +79,20 @@ extension TerminalReport {
         let first = number == 1 && causes.all.count > 1 ? ", fix this first" : ""
         let label = "cause \(number) of \(causes.all.count): \(causes.share(of: cause))\(first)"
         return style.bold(label) + "\n" + indented(cause.title, 6)
+    }
+
+    private static let deviationMax = 5
+
+    /// Returns the lines with the other deviations of a cause, each with one case.
+    private func deviations(_ cause: FailureCause, _ results: [Redacted<CaseResult>]) -> String {
+        let shown = cause.otherDeviations.prefix(isVerbose ? .max : Self.deviationMax)
+        let restCount = cause.otherDeviations.count - shown.count
+        let lines = shown.map { deviation in
+            let caseID = results[deviation.representativeIndex].contract.caseID
+            return indented("- \(deviation.title), such as in \(caseID)", 6)
+        }
+        return lines.joined()
+            + (restCount > 0 ? indented("- \(restCount) more; --verbose names all", 6) : "")
     }
 
     /// Whether a case shows something that the block of its cause does not show.

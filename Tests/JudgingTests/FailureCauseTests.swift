@@ -280,7 +280,7 @@ struct FailureCauseTests {
         #expect(causes([]).all.count == 1)
     }
 
-    @Test func `many deviations in the cases of one clause are one cause`() {
+    @Test func `deviations in the cases of one clause are one cause that lists them`() {
         func causes(_ count: Int, clause: (Int) -> String) -> FailureCauses {
             Self.causes(
                 RevenueCatEventType.Documented.allCases.prefix(count).enumerated().map {
@@ -295,10 +295,14 @@ struct FailureCauseTests {
                 }
             )
         }
-        #expect(causes(3) { _ in "S-09" }.all.count == 3)
+        let pair = causes(2) { _ in "S-09" }
+        #expect(pair.all[0].title.hasSuffix(", and 1 other deviation in cases of S-09"))
         let merged = causes(6) { _ in "S-09" }
         #expect(merged.all.map(\.caseCount) == [6])
         #expect(merged.all[0].title.hasSuffix(", and 5 other deviations in cases of S-09"))
+        let others = merged.all[0].otherDeviations
+        #expect(others.map(\.caseCount) == Array(repeating: 1, count: 5))
+        #expect(Set(others.map(\.representativeIndex)) == Set(1...5))
         #expect(causes(6) { "S-\(10 + $0)" }.all.count == 6)
     }
 
@@ -439,6 +443,69 @@ struct FailureCauseTests {
                 + #"{"errors":["no channel 7"]}"#
         )
         #expect(cause.remedy.hasPrefix("Correct the request as the response says."))
+    }
+
+    /// A push to the fake with a key, as the backend sent it.
+    private static func push(_ key: String?, text: String = "thanks", sequence: Int) -> Exchange {
+        var push = exchange(
+            .backend,
+            .oneSignal,
+            .call,
+            "POST /notifications",
+            .answered(HTTPMessage.Response(200)),
+            sequence: sequence
+        )
+        let keyText = key.map { #","idempotency_key":"\#($0)""# } ?? ""
+        push.request.body = Array(#"{"text":"\#(text)"\#(keyText)}"#.utf8)
+        push.call = ProviderCall(kind: "onesignal.notification", idempotencyKey: key)
+        return push
+    }
+
+    @Test("a push that is repeated with another key is one cause of every extra push")
+    func newKey() throws {
+        let purchase = [Self.event(.documented(.initialPurchase))]
+        let renewal = [Self.event(.documented(.renewal))]
+        let extra = Finding(.unexpectedEffect, expected: "1 push, as without a fault", actual: "2")
+        let count = Finding(.wrongEffectCount, expected: "exactly 1 push to ada", actual: "2")
+        let changed = Finding(.idempotencyKeyChanged, expected: "the same key", actual: "a, b")
+        let repeated =
+            [Self.delivery(200)] + [("key-1", 2), ("key-2", 3)].map { Self.push($0, sequence: $1) }
+        let causes = Self.causes([
+            Self.result("extra", purchase, extra, clause: "S-05", timeline: repeated),
+            Self.result("count", renewal, count, clause: "A-01", timeline: repeated),
+            Self.result("changed", renewal, changed, clause: "O-03", timeline: repeated),
+        ])
+        let cause = try #require(causes.all.first)
+        #expect(cause.caseIndices == [0, 1, 2] && causes.all.count == 1)
+        #expect(
+            cause.title
+                == "The backend repeats the push POST /notifications with another idempotency key"
+        )
+        #expect(cause.remedy.hasPrefix("Derive the key from the event id"))
+    }
+
+    @Test(
+        "an extra push with the same key, another text, or one for each event has its own cause",
+        arguments: [
+            [("key-1", "thanks"), ("key-1", "thanks")],
+            [("key-1", "thanks"), ("key-2", "goodbye")],
+            [(nil, "thanks"), (nil, "thanks")],
+        ] as [[(String?, String)]]
+    )
+    func otherExtraPush(pushes: [(String?, String)]) {
+        let extra = Finding(.unexpectedEffect, expected: "1 push, as without a fault", actual: "2")
+        let timeline = pushes.enumerated().map {
+            Self.push($1.0, text: $1.1, sequence: 2 + $0)
+        }
+        var second = Self.delivery(200, name: "second")
+        second.request.body = [1]
+        let pushPerEvent =
+            [Self.delivery(200), second]
+            + [("key-1", 2), ("key-2", 3)].map { Self.push($0, sequence: $1) }
+        let causes = [[Self.delivery(200)] + timeline, pushPerEvent].map { timeline in
+            Self.causes([Self.result("extra", [Self.purchase], extra, timeline: timeline)])
+        }
+        #expect(causes.allSatisfy { $0.all[0].title.hasPrefix("effect-extra after") })
     }
 
     @Test func `an event that the preflight saw refused leads, with the cases of its type`() {

@@ -67,8 +67,21 @@ package struct FailureCause: Hashable, Sendable {
     /// The first finding of the representative case; nil when the case has none, because it did not
     /// run or passed unexpectedly.
     package let finding: Finding?
+    /// The other deviations of the cause, the most frequent one first; empty if all cases deviate
+    /// in the same way.
+    package var otherDeviations: [OtherDeviation] = []
 
     package var caseCount: Int { caseIndices.count }
+}
+
+/// A deviation that probably has the same cause as another one in the cases of the same clause.
+package struct OtherDeviation: Hashable, Sendable {
+    /// The deviation in one sentence without a period.
+    package let title: String
+    /// The number of cases that deviate in this way; at least one.
+    package let caseCount: Int
+    /// The index in `RunReport.cases` of the shortest case that deviates in this way.
+    package let representativeIndex: Int
 }
 
 /// The causes for which a run is not green, the one to fix first at the beginning.

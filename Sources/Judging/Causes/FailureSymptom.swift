@@ -11,6 +11,8 @@ enum FailureSymptom: Hashable {
     case unansweredCall(CallShape)
     /// A fake refused a push because of its form, with the status and the text of the response.
     case refusedPush(CallShape, Int, String)
+    /// The backend sent the same push again with another idempotency key, or without one.
+    case newKey(CallShape)
     case setupFailed(String)
     case unexpectedStatus(CallShape, Int, ResponseForm)
     case missingResponse(CallShape)
@@ -67,7 +69,7 @@ struct CaseSymptom {
         let evidence = SymptomEvidence(result, finding)
         self =
             Self.stop(finding) ?? evidence.failedCall() ?? evidence.refusedPush()
-            ?? Self.setup(finding)
+            ?? evidence.newKey() ?? Self.setup(finding)
             ?? evidence.unexpectedResponse() ?? evidence.missingUser() ?? evidence.wrongValue()
             ?? CaseSymptom(.finding(finding.code, FailureSymptom.requirement(of: finding)))
     }
@@ -144,6 +146,34 @@ struct CaseSymptom {
                 )
             }
             return nil
+        }
+
+        /// The number of different events that reached the backend.
+        ///
+        /// Attempts at an event and its duplicates have the same body.
+        private var deliveredEventCount: Int {
+            let deliveries = result.timeline.filter { exchange in
+                if case .delivery = exchange.purpose { true } else { false }
+            }
+            return Set(deliveries.map(\.request.body)).count
+        }
+
+        /// Returns the second of two equal pushes with different idempotency keys, if no event of
+        /// the case explains it.
+        ///
+        /// Such a push reaches the user twice, however it came about: after a lost response, a
+        /// crash or a duplicate of the event.
+        func newKey() -> CaseSymptom? {
+            guard finding.isAboutRepeatedMessage else { return nil }
+            let pushes = result.timeline.filter { $0.from == .backend && $0.call != nil }
+            let groups = Dictionary(grouping: pushes, by: RepeatedPush.init)
+            let repeated = groups.values.filter { group in
+                (group.count > max(1, deliveredEventCount)
+                    || finding.code == .idempotencyKeyChanged)
+                    && Set(group.map { $0.call?.idempotencyKey }).count > 1
+            }
+            let second = repeated.map { $0[1] }.min { $0.sequence < $1.sequence }
+            return second.map { CaseSymptom(.newKey(CallShape($0)), $0) }
         }
 
         /// Returns the unexpected or missing response that the finding is about, or an earlier one
@@ -236,7 +266,28 @@ struct CaseSymptom {
     }
 }
 
+/// A push without its idempotency key, which is equal for all attempts at the push.
+private struct RepeatedPush: Hashable {
+    let call: CallShape
+    let kind: String?
+    let bodyWithoutKey: String
+
+    init(_ exchange: Exchange) {
+        call = CallShape(exchange)
+        kind = exchange.call?.kind
+        let body = String(decoding: exchange.request.body, as: UTF8.self)
+        let key = exchange.call?.idempotencyKey ?? ""
+        bodyWithoutKey = key.isEmpty ? body : body.replacing(key, with: "")
+    }
+}
+
 extension Finding {
+    /// Whether a push that is sent twice can explain the finding.
+    fileprivate var isAboutRepeatedMessage: Bool {
+        [.unexpectedEffect, .effectDiffers, .wrongEffectCount, .idempotencyKeyChanged]
+            .contains(code)
+    }
+
     /// Whether a push that reaches no user can explain the finding.
     fileprivate var isAboutMessage: Bool {
         [.effectMissing, .wrongEffectCount, .effectContentDiffers]

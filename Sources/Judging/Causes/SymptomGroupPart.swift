@@ -151,8 +151,7 @@ extension FailureSymptom {
         case .unexpectedStatus, .missingResponse, .userMissing, .wrongValue: true
         case .finding(let code, _): !code.isInconclusive
         case .backendStopped, .restartFailed, .unservedCall, .unansweredCall, .refusedPush,
-            .setupFailed,
-            .unexpectedPass, .notRun:
+            .newKey, .setupFailed, .unexpectedPass, .notRun:
             false
         }
     }

@@ -36,9 +36,10 @@ struct SymptomGroups {
 
     /// The causes, one or more for each group, in the order of their first cases.
     ///
-    /// Many different deviations from a comparable run in the cases of one clause are one cause. For
+    /// Different deviations from a comparable run in the cases of one clause are one cause. For
     /// example, a backend that applies events in the order of their arrival ends with a different
-    /// wrong value in each case about the order.
+    /// wrong value in each case about the order. The cause lists the deviations, because several
+    /// faults may violate one clause.
     var causes: [FailureCause] {
         let causes = groups.flatMap { symptom, members in
             SymptomGroupPart.parts(of: members, with: symptom).map { part in
@@ -48,15 +49,11 @@ struct SymptomGroups {
         let causesByClause = Dictionary(grouping: causes, by: \.clause)
         return causes.compactMap { clause, cause in
             guard let clause, let ofClause = causesByClause[clause]?.map(\.cause),
-                ofClause.count > Self.deviationsMax
+                ofClause.count > 1
             else { return cause }
             return cause == ofClause[0] ? Self.merged(ofClause, clause) : nil
         }
     }
-
-    /// The largest number of different deviations in the cases of one clause that are listed as
-    /// separate causes.
-    private static let deviationsMax = 3
 
     /// Returns the clause of a cause that is a deviation from a comparable run, or a wrong effect,
     /// in cases of this clause only; nil for another cause.
@@ -64,7 +61,7 @@ struct SymptomGroups {
         switch symptom {
         case .wrongValue
         where part.representative.result.findings.first?.code == .stateDiffers: break
-        case .finding(let code, _) where !code.isInconclusive: break
+        case .finding(let code, _) where !code.isInconclusive && code != .wrongStateValue: break
         default: return nil
         }
         let clauses = Set(part.members.map(\.result.contract.clause))
@@ -73,18 +70,26 @@ struct SymptomGroups {
 
     /// Returns one cause for several deviations in the cases of one clause.
     private static func merged(_ causes: [FailureCause], _ clause: String) -> FailureCause {
-        let leader =
-            causes.max {
-                ($0.caseCount, -$0.representativeIndex) < ($1.caseCount, -$1.representativeIndex)
-            } ?? causes[0]
+        let sorted = causes.sorted {
+            (-$0.caseCount, $0.representativeIndex) < (-$1.caseCount, $1.representativeIndex)
+        }
+        let leader = sorted[0]
+        let others = sorted.dropFirst()
         return FailureCause(
             kind: leader.kind,
-            title:
-                "\(leader.title), and \(causes.count - 1) other deviations in cases of \(clause)",
+            title: "\(leader.title), and \(others.count) other "
+                + "deviation\(others.count == 1 ? "" : "s") in cases of \(clause)",
             remedy: leader.remedy,
             caseIndices: causes.flatMap(\.caseIndices).sorted(),
             representativeIndex: leader.representativeIndex,
-            finding: leader.finding
+            finding: leader.finding,
+            otherDeviations: others.map {
+                OtherDeviation(
+                    title: $0.title,
+                    caseCount: $0.caseCount,
+                    representativeIndex: $0.representativeIndex
+                )
+            }
         )
     }
 
@@ -128,6 +133,8 @@ struct SymptomGroups {
             return
                 "The fake \(call.receiver) refuses the push \(call.line) with \(status)\(after): "
                 + shortened(response?.bodyStart ?? "", lengthMax: reasonLengthMax)
+        case .newKey(let call):
+            return "The backend repeats the push \(call.line) with another idempotency key"
         case .setupFailed:
             return "No verdict, because the preparation failed: "
                 + "expected \(shortened(finding?.expected ?? "")), observed "
@@ -192,6 +199,9 @@ struct SymptomGroups {
                 + "--jobs 1."
         case .refusedPush:
             return "Correct the request as the response says. A refused push reaches no user."
+        case .newKey:
+            return "Derive the key from the event id and the kind of message, store it with the "
+                + "push, and send it with every attempt."
         case .unexpectedStatus(_, let status, _) where status >= 500:
             return "Read the backend's error in its output, correct it, and answer 200 once the "
                 + "event is stored."
@@ -232,7 +242,7 @@ extension FailureSymptom {
         case .missingResponse: .missingResponse
         case .userMissing: .userMissing
         case .wrongValue: .wrongValue
-        case .refusedPush: .unmetRequirement
+        case .refusedPush, .newKey: .unmetRequirement
         case .finding: isInconclusive ? .inconclusive : .unmetRequirement
         case .unexpectedPass: .unexpectedPass
         case .notRun: .notRun

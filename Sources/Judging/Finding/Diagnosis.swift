@@ -34,8 +34,9 @@ package struct Diagnosis: Hashable, Sendable {
                 ? Self.acceptedCallCause : explanationOfCode.cause
             remedy = finding.remedy
         }
+        // A backend without string IDs has another form of IDs, which the profile says.
         let optionalFeature = contract.allRequiredFeatures.first {
-            $0.optionalClauses.contains(contract.clause)
+            $0 != .stringIDs && $0.optionalClauses.contains(contract.clause)
         }
         remedyIfIntended =
             finding.code.isInconclusive

@@ -68,6 +68,14 @@ package struct SavedRun: Sendable {
         package var observability: RunRecord.Observability?
         /// The findings of the case when the entry contains no evidence; otherwise nil.
         package var findings: [Finding]?
+        /// The exchanges of the case when the entry contains no evidence and the case did not pass;
+        /// otherwise nil, as in files of older versions.
+        package var timeline: [Exchange]?
+        /// The time that the offsets of `timeline` start from; nil without a timeline.
+        package var base: Instant?
+        /// The output of the backend during the case; nil if the backend wrote none, and in files of
+        /// older versions.
+        package var backendOutput: String?
 
         package init(_ result: CaseResult) {
             contract = result.contract
@@ -82,6 +90,10 @@ package struct SavedRun: Sendable {
             baselines = result.evidence?.baselines
             observability = result.evidence?.observability
             findings = result.evidence == nil ? result.findings : nil
+            if result.evidence == nil, !result.timeline.isEmpty {
+                (timeline, base) = (result.timeline, result.base)
+            }
+            backendOutput = result.backendOutput
         }
 
         /// Judges the evidence of the case; returns nil when the entry contains none.
@@ -271,6 +283,7 @@ extension SavedRun.Entry {
         var copy = self
         copy.subject = subject.map(recognizingCalls)
         copy.baselines = baselines?.map(recognizingCalls)
+        copy.timeline = timeline?.map(recognizingCall)
         return copy
     }
 
@@ -287,6 +300,8 @@ extension SavedRun.Entry {
             overlap: overlap
         )
         result.runCount = runCount
+        result.backendOutput = backendOutput
+        if let timeline, let base { (result.timeline, result.base) = (timeline, base) }
         guard let judgment = judgment(profile) else { return result }
         let evidence = judgment.evidence
         let subject = evidence.subject

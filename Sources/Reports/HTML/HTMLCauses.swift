@@ -29,10 +29,24 @@ enum HTMLCauses {
             text += "<li class=\(outcome.rawValue)><p class=share>"
             text += "\(first)\(HTMLText.escaped(causes.share(of: cause)))</p>"
             text += "<h3>\(HTMLText.escaped(cause.title))</h3>"
+            text += deviations(cause, results)
             text += "<p>\(HTMLText.escaped(cause.remedy))</p>"
             text += links(cause, index + 1, results, blockNumbers) + "</li>\n"
         }
         return text + "</ol></section>\n"
+    }
+
+    /// Returns the folded list of the other deviations of a cause; empty without one.
+    private static func deviations(_ cause: FailureCause, _ results: [Redacted<CaseResult>])
+        -> String
+    {
+        guard !cause.otherDeviations.isEmpty else { return "" }
+        let items = cause.otherDeviations.map { deviation in
+            let caseID = results[deviation.representativeIndex].contract.caseID
+            return "<li>\(HTMLText.escaped(deviation.title)), such as in "
+                + "<code>\(HTMLText.escaped(caseID))</code></li>"
+        }
+        return "<details><summary>other deviations</summary><ul>\(items.joined())</ul></details>"
     }
 
     private static func links(
