@@ -29,18 +29,19 @@ struct TimelineTests {
 
     @Test func `an entry without a user is shown by arrival time`() {
         let base = ReportFixtures.base
-        func call(_ namespace: String, at offset: Duration) -> Exchange {
+        func call(_ namespace: String, at offset: Duration, _ target: String = "/keys") -> Exchange
+        {
             Exchange(
                 from: .backend,
                 to: .firebase,
                 namespace: namespace,
                 purpose: .call,
                 at: base + offset,
-                request: HTTPMessage.Request("GET", "/keys")
+                request: HTTPMessage.Request("GET", target)
             )
         }
         let times = lines([
-            call("", at: .seconds(3600)), call("n", at: .seconds(60)),
+            call("", at: .seconds(3600)), call("n", at: .seconds(60), "/a"),
             call("", at: .seconds(3600)), call("n", at: .seconds(120)),
         ]).filter { $0.contains("→") }.map {
             String($0.prefix(9).drop { $0 == " " }.prefix { $0 != " " })
@@ -151,6 +152,18 @@ struct TimelineTests {
         #expect(lines.filter { $0.text.contains("more exchanges") }.count == 2)
     }
 
+    @Test func `equal exchanges in a row are one line`() {
+        let targets = ["/a"] + Array(repeating: "/b", count: 70) + ["/a", "/b"]
+        let found = lines(
+            targets.enumerated().map {
+                ReportFixtures.exchange(.app, .backend, .call, "GET \($1)", number: $0)
+            }
+        )
+        let ends = ["/a", "/b (70 times)", "/a", "/b"]
+        #expect(found.count == ends.count)
+        for (line, end) in zip(found, ends) { #expect(line.hasSuffix(end), "\(line)") }
+    }
+
     @Test func `the last response of a repeated request is shown`() {
         let probes = (0..<5).map {
             ReportFixtures.exchange(
@@ -192,7 +205,8 @@ struct TimelineTests {
                 number: $0
             )
         }
-        #expect(lines(deliveries).count == 3)
+        let delivered = lines(deliveries)
+        #expect(delivered.count == 1 && delivered[0].hasSuffix("(3 times)"), "\(delivered)")
     }
 
     @Test(

@@ -17,7 +17,7 @@ extension Timeline {
 
     /// Returns the trace for the terminal.
     ///
-    /// The time is shown where it changes. A trace of many exchanges is shortened in its middle;
+    /// Equal exchanges in a row are one line. The time is shown where it changes. A trace of many exchanges is shortened in its middle;
     /// the exchanges that the findings cite are always shown.
     ///
     /// - Parameters:
@@ -28,23 +28,36 @@ extension Timeline {
         exchangeMax: Int = 24,
         width: Int = TerminalStyle.standardWidth
     ) -> [Line] {
-        let entries = entries
-        let columns = Columns(entries, width)
+        let groups = groups
+        let columns = Columns(groups.map(\.entry), width)
         let visibleHalfCount = exchangeMax / 2
-        let hiddenIndices = entries.indices.dropFirst(visibleHalfCount).dropLast(visibleHalfCount)
-            .filter { !entries[$0].isEvidence }
-        let hidden = Set(entries.count > exchangeMax ? hiddenIndices : [])
+        let hiddenIndices = groups.indices.dropFirst(visibleHalfCount).dropLast(visibleHalfCount)
+            .filter { !groups[$0].entry.isEvidence }
+        let hidden = Set(groups.count > exchangeMax ? hiddenIndices : [])
         var lines: [Line] = []
         var hiddenCount = 0
-        for (index, entry) in entries.enumerated() {
-            if hidden.contains(index) { hiddenCount += 1 }
-            if hiddenCount > 0, !hidden.contains(index) || index == entries.count - 1 {
+        for (index, group) in groups.enumerated() {
+            if hidden.contains(index) { hiddenCount += group.count }
+            if hiddenCount > 0, !hidden.contains(index) || index == groups.count - 1 {
                 lines.append(Line(text: Self.gap(hiddenCount), isEvidence: false))
                 hiddenCount = 0
             }
-            if !hidden.contains(index) { lines += Self.lines(entry, columns) }
+            if !hidden.contains(index) { lines += Self.lines(group.entry, columns, group.count) }
         }
         return lines + legendLines(width)
+    }
+
+    /// The entries, with one entry and a count for equal ones in a row, such as the polls of an app.
+    private var groups: [(entry: Entry, count: Int)] {
+        var groups: [(entry: Entry, count: Int)] = []
+        for entry in entries {
+            if let last = groups.last?.entry, last.looksLike(entry) {
+                groups[groups.count - 1].count += 1
+            } else {
+                groups.append((entry, 1))
+            }
+        }
+        return groups
     }
 
     private static func gap(_ count: Int) -> String {
@@ -76,7 +89,7 @@ extension Timeline {
         }
     }
 
-    private static func lines(_ entry: Entry, _ columns: Columns) -> [Line] {
+    private static func lines(_ entry: Entry, _ columns: Columns, _ count: Int) -> [Line] {
         let parties =
             pad(entry.exchange.from.description, columns.from) + " → "
             + pad(entry.exchange.to.description, columns.to)
@@ -86,7 +99,7 @@ extension Timeline {
             + pad(entry.outcome, 3) + "  "
         let detailWidth = columns.width - detailColumn
         let (first, rest) = split(
-            "\(entry.subject) \(entry.words)".printable,
+            "\(entry.subject) \(entry.words)\(count > 1 ? " (\(count) times)" : "")".printable,
             columns.width - start.count
         )
         var details = limited(rest.wrapped(detailWidth), lineMax)
@@ -124,4 +137,14 @@ extension Timeline {
     }
 
     private func pad(_ text: String, _ width: Int) -> String { Self.pad(text, width) }
+}
+
+extension Timeline.Entry {
+    /// Whether a later entry at the same time has the same text.
+    fileprivate func looksLike(_ later: Timeline.Entry) -> Bool {
+        !later.isAtNewTime && exchange.from == later.exchange.from
+            && exchange.to == later.exchange.to && subject == later.subject && words == later.words
+            && details == later.details && response == later.response && outcome == later.outcome
+            && isEvidence == later.isEvidence
+    }
 }
