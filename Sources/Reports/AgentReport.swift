@@ -15,8 +15,11 @@ package enum AgentReport {
 
     /// The largest number of causes that are shown with a case.
     private static let fullCauseMax = 5
-    /// The length that is kept for the list of further causes and the end of the report.
-    private static let restLengthMax = 2_000
+    /// The length that is kept for the end of the report.
+    private static let footerLengthMax = 800
+    /// The largest number of causes that are shown without a case.
+    private static let shortCauseMax = 25
+    private static let shortHeading = "\nFurther causes; --only and a case ID show one in full:\n"
 
     /// Renders a run as plain text.
     ///
@@ -28,20 +31,71 @@ package enum AgentReport {
         -> String
     {
         let causes = FailureCauses(report.value)
-        var text = header(report, causes) + stops(report)
-        var shortCauses: [(number: Int, cause: FailureCause)] = []
-        for (index, cause) in causes.all.enumerated() {
-            let number = index + 1
-            let block = "\n" + AgentCase(report, cause, replay).text(number, of: causes)
-            let isFull = index < fullCauseMax && cause.kind != .notRun
-            if isFull, text.utf8.count + block.utf8.count <= lengthMax - restLengthMax {
-                text += block
-            } else {
-                shortCauses.append((number, cause))
+        let text = header(report, causes) + stops(report)
+        let body = causeBlocks(
+            causes,
+            report,
+            replay,
+            lengthMax: lengthMax - footerLengthMax - text.utf8.count
+        )
+        let lengthLeft = lengthMax - text.utf8.count - body.utf8.count
+        return text + body + footer(report, causes, replay, lengthMax: lengthLeft)
+    }
+
+    /// Returns the blocks of the causes: the first ones with a case, as many as leave room for the
+    /// short blocks of the others.
+    private static func causeBlocks(
+        _ causes: FailureCauses,
+        _ report: Redacted<RunReport>,
+        _ replay: Redacted<ReplayCommand>,
+        lengthMax: Int
+    ) -> String {
+        let shortBlocks = causes.all.enumerated().map { shortBlock($1, number: $0 + 1, report) }
+        var text = ""
+        var fullCount = 0
+        for (index, cause) in causes.all.prefix(fullCauseMax).enumerated()
+        where cause.kind != .notRun {
+            let block = "\n" + AgentCase(report, cause, replay).text(index + 1, of: causes)
+            let reserved = shortBlocks.dropFirst(index + 1).prefix(shortCauseMax)
+                .reduce(shortHeading.utf8.count) { $0 + $1.utf8.count }
+            let isFirst = index == 0 && block.utf8.count <= lengthMax
+            guard isFirst || text.utf8.count + block.utf8.count + reserved <= lengthMax else {
+                break
             }
+            text += block
+            fullCount += 1
         }
-        text += furtherCauses(shortCauses, report)
-        return text + footer(report, causes, replay, lengthMax: lengthMax - text.utf8.count)
+        guard fullCount < shortBlocks.count else { return text }
+        text += shortHeading
+        var shownCount = fullCount
+        for block in shortBlocks.dropFirst(fullCount).prefix(shortCauseMax) {
+            guard text.utf8.count + block.utf8.count <= lengthMax - 30 else { break }
+            text += block
+            shownCount += 1
+        }
+        let restCount = shortBlocks.count - shownCount
+        return text + (restCount > 0 ? "… and \(restCount) more\n" : "")
+    }
+
+    /// Returns the block of a cause that is not shown with a case: the values, the title of one case
+    /// and the remedy.
+    private static func shortBlock(
+        _ cause: FailureCause,
+        number: Int,
+        _ report: Redacted<RunReport>
+    ) -> String {
+        let contract = report.cases[cause.representativeIndex].contract
+        if cause.kind == .notRun {
+            return "\(number). \(cause.title.shortened(160)); cases: \(cause.caseCount), such as "
+                + "\(contract.caseID.shortened(70))\n"
+        }
+        let code = cause.finding.map { " \($0.code.rawValue)" } ?? ""
+        let deviations = cause.otherDeviations.prefix(2)
+            .map { "   deviation \($0.title.shortened(120))\n" }.joined()
+        return "\(number). \(contract.clause.shortened(20))\(code) \(cause.title.shortened(160)); "
+            + "cases: \(cause.caseCount)\n\(deviations)"
+            + "   such as \(contract.caseID.shortened(70)): \(contract.title.shortened(100))\n"
+            + "   remedy \(cause.remedy.shortened(120))\n"
     }
 
     private static func header(_ report: Redacted<RunReport>, _ causes: FailureCauses) -> String {
@@ -65,25 +119,6 @@ package enum AgentReport {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    private static let furtherCauseMax = 8
-    private static let lineLengthMax = 170
-
-    private static func furtherCauses(
-        _ causes: [(number: Int, cause: FailureCause)],
-        _ report: Redacted<RunReport>
-    ) -> String {
-        guard !causes.isEmpty else { return "" }
-        let lines = causes.prefix(furtherCauseMax).map { number, cause in
-            let caseID = report.cases[cause.representativeIndex].contract.caseID
-            let code = cause.finding.map { "\($0.code.rawValue) " } ?? ""
-            return "\(number). \(code)\(cause.title.shortened(100)); cases: \(cause.caseCount), "
-                + "such as \(caseID.shortened(lineLengthMax - 100))\n"
-        }
-        let restCount = causes.count - lines.count
-        return "\nFurther causes, of which some may end with the first ones:\n" + lines.joined()
-            + (restCount > 0 ? "… and \(restCount) more\n" : "")
-    }
-
     /// Returns the notes of the run and the commands to type next.
     private static func footer(
         _ report: Redacted<RunReport>,
@@ -95,6 +130,7 @@ package enum AgentReport {
         let unproven = report.scorecard.clauseNames(.unproven)
         if causes.all.isEmpty, !unproven.isEmpty {
             lines.append("unproven clauses: \(unproven.joined(separator: " ").shortened(400))")
+            lines += ReasonsNotRun(report.value.cases).lines.map { $0.shortened(260) }
         }
         if !causes.all.isEmpty {
             let example = causes.all[0].finding?.code.rawValue ?? "S-03"
@@ -137,8 +173,7 @@ private struct AgentCase {
                 + contract.title,
             max: 260
         )
-        text += otherCases
-        text += requests
+        text += otherCases + otherDeviations + requests
         for repeated in result.distinctFindings.prefix(2) {
             let finding = repeated.finding
             text += line("expected", finding.expected, max: 300)
@@ -162,7 +197,7 @@ private struct AgentCase {
     }
 
     /// The largest length of the list of other cases with the same cause.
-    private static let otherCasesLengthMax = 400
+    private static let otherCasesLengthMax = 200
 
     /// The IDs of the other cases with the same cause, and the place of those that do not fit.
     private var otherCases: String {
@@ -176,6 +211,17 @@ private struct AgentCase {
             shown += next
         }
         return line("also", shown, max: Self.otherCasesLengthMax)
+    }
+
+    private static let otherDeviationMax = 4
+
+    /// The other deviations of the cause, with the IDs of cases that show them.
+    private var otherDeviations: String {
+        let lines = cause.otherDeviations.prefix(Self.otherDeviationMax).map { deviation in
+            line("deviation", deviation.title, max: 150)
+        }
+        let restCount = cause.otherDeviations.count - lines.count
+        return lines.joined() + (restCount > 0 ? "   … \(restCount) more deviations\n" : "")
     }
 
     /// The largest length of a replay command; a longer one is useless when it is cut.
@@ -199,6 +245,7 @@ private struct AgentCase {
     private static let decidingLengthMax = 500
     /// The largest length of the request that decides the case; most webhook bodies are shorter.
     private static let requestLengthMax = 1_400
+    private static let acceptedRequestLengthMax = 400
 
     /// The requests of the case, with the responses of the backend.
     ///
@@ -236,14 +283,27 @@ private struct AgentCase {
                 + responseBody(exchange, isDeciding),
             max: 220 + Self.decidingLengthMax
         )
-        guard isDeciding, !exchange.request.body.isEmpty else { return text }
+        guard isDeciding, !exchange.request.body.isEmpty,
+            let lengthMax = requestLengthMax(exchange)
+        else { return text }
         let request = "\(exchange.request.method) \(exchange.request.target) "
         return text
             + line(
                 "  request",
                 request + Self.bodyText(exchange.request.body),
-                max: Self.requestLengthMax
+                max: lengthMax
             )
+    }
+
+    /// Returns the largest length of the request that decides the case; nil to leave it out.
+    ///
+    /// The body of a refused request can show the cause. The line of an accepted event has its key
+    /// values already, so a wrong value needs no body.
+    private func requestLengthMax(_ exchange: Exchange) -> Int? {
+        let isAccepted = exchange.response.map { (200..<300).contains($0.status) } ?? false
+        guard exchange.to == .backend, isAccepted else { return Self.requestLengthMax }
+        return [.wrongValue, .userMissing].contains(cause.kind)
+            ? nil : Self.acceptedRequestLengthMax
     }
 
     /// The entries of the timeline, in groups of adjacent entries that look the same to an agent.
@@ -312,12 +372,14 @@ private struct AgentCase {
     private func decidingSequence(_ exchanges: [Exchange]) -> Int? {
         let evidence = Set(cause.finding?.evidence ?? [])
         let requests = exchanges.filter { $0.to == .backend && $0.isOrdered }
-        let isAboutResponse = [.unexpectedStatus, .missingResponse].contains(cause.kind)
+        let isAboutEarlierResponse =
+            [.unexpectedStatus, .missingResponse].contains(cause.kind)
+            && ![.responseStatus, .noResponse].contains(cause.finding?.code)
         let refused = requests.first { exchange in
             exchange.response.map { $0.status >= 400 } ?? true
         }
         let deciding =
-            (isAboutResponse ? refused : nil)
+            (isAboutEarlierResponse ? refused : nil)
             ?? exchanges.last { $0.to == .backend && evidence.contains($0.sequence) }
             ?? exchanges.first { evidence.contains($0.sequence) } ?? refused
             ?? requests.last { if case .delivery = $0.purpose { true } else { false } }

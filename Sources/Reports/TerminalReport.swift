@@ -266,18 +266,9 @@ package struct TerminalReport: Sendable {
         return text
     }
 
-    /// Returns the numbers of cases that did not run because the profile declares a feature
-    /// unsupported, by reason.
+    /// Returns the numbers of cases that did not run without a change of the exit code, by reason.
     private func casesNotRun(_ report: Redacted<RunReport>) -> String {
-        let casesByNote = Dictionary(
-            grouping: report.value.cases.filter {
-                $0.outcome == .notApplicable
-            },
-            by: { $0.note ?? "" }
-        )
-        return casesByNote.sorted(by: { $0.key < $1.key }).map { note, cases in
-            indented("\(cases.count) case\(cases.count == 1 ? "" : "s") not run: \(note)", 9)
-        }.joined()
+        ReasonsNotRun(report.value.cases).lines.map { indented($0, 9) }.joined()
     }
 
     private func volatilePaths(_ report: Redacted<RunReport>) -> String {

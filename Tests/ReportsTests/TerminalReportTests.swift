@@ -55,6 +55,7 @@ struct TerminalReportTests {
                 ReportFixtures.result(.failed),
                 ReportFixtures.result(.failed, long) {
                     $0.findings = [Finding(.noResponse, expected: "one", actual: "none")]
+                    $0.contract.clause = "S-04"
                 },
             ]
         )
