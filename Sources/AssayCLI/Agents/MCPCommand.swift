@@ -4,7 +4,7 @@ internal import Foundation
 struct MCPCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mcp",
-        abstract: "Serves tools for coding agents over the Model Context Protocol.",
+        abstract: "Serves tools over the Model Context Protocol.",
         discussion: """
             A client starts this command, and exchanges messages with it over standard input and \
             output. The tools are init, doctor, verify, explain, replay and send, with the options \

@@ -5,7 +5,7 @@ internal import Values
 struct SkillCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "skill",
-        abstract: "Writes an Agent Skill, with which a coding agent knows how to use Assay.",
+        abstract: "Writes an Agent Skill about the use of Assay.",
         discussion: """
             Writes the file assay/SKILL.md into a folder of skills, and replaces an earlier \
             version of it.

@@ -7,7 +7,7 @@ internal import Reports
 struct CoverageCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "coverage",
-        abstract: "Lists the API operations of the services, and how the fakes support each.",
+        abstract: "Lists the API operations that the fakes support.",
         discussion: """
             Example:  assay coverage
                       assay coverage --json

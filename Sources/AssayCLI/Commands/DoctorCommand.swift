@@ -11,7 +11,7 @@ internal import Values
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Checks a profile and a backend, and lists the clauses that can be tested.",
+        abstract: "Checks a profile and a backend before the first run.",
         discussion: """
             Creates a user, sends a TEST event and a purchase, and reads the state of the user. \
             Without a profile, it also searches the backend and its files, and prints the profile \

@@ -11,7 +11,7 @@ internal import Values
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Imports a file of another tool as a recording: HAR, curl, Postman, Pact, …",
+        abstract: "Imports a recording: HAR, curl, Postman, Pact, …",
         discussion: """
             Formats: har (1.2), curl (command lines), ndjson (one request on each line), events \
             (JSON of \(senders) events, from a dashboard or an export), pact (3 \

@@ -8,7 +8,7 @@ internal import Reports
 struct InitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
-        abstract: "Inspects a backend and its source files, and writes a profile for it.",
+        abstract: "Inspects a backend and writes a profile for it.",
         discussion: """
             Run this command in the repository of the backend. It looks in the source files for \
             start commands, routes and environment variables. It then starts the backend with the \
@@ -101,7 +101,9 @@ struct InitCommand: AsyncParsableCommand {
                 + (Terminal.isInteractive(1) ? [] : [agentLine])
         }
         let doctor = Terminal.next(["doctor"] + verifyWords.dropFirst())
-        return "One thing is wrong: \(defect.text)".printable.wrapped(78)
+        let problem = "One thing is wrong: \(defect.text)".printable.wrapped(78)
+        guard !defect.lines.isEmpty else { return problem + ["Then type '\(doctor)'."] }
+        return problem
             + "Add this to \(write) with your values, then type '\(doctor)':".wrapped(78)
             + defect.lines.map { "  " + $0.printable }
     }

@@ -13,7 +13,7 @@ internal import Values
 struct RecordCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "record",
-        abstract: "Records a session between an app, a backend and the fakes.",
+        abstract: "Records a session of an app, a backend and the fakes.",
         discussion: """
             Starts a proxy in front of the backend and fakes behind it. Writes the requests of \
             the app and the providers to the backend (through the proxy), and the calls of the \

@@ -5,7 +5,7 @@ internal import Values
 struct ResendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resend",
-        abstract: "Resends an event that a running 'assay serve' has sent.",
+        abstract: "Resends an event that 'assay serve' has sent.",
         discussion: """
             The event keeps its ID and its time. The timestamp and the signature of the request \
             are new, as with the Retry button of RevenueCat's dashboard.

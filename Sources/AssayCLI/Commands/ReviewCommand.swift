@@ -11,7 +11,7 @@ internal import Values
 struct ReviewCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "review",
-        abstract: "Shows changes of golden contracts, and accepts or rejects them.",
+        abstract: "Accepts or rejects changes of golden contracts.",
         discussion: """
             'assay distill' and 'assay verify --update' write pending contracts as NAME.yaml.new. \
             This command shows the changes of each one and asks: accept (it becomes NAME.yaml), \

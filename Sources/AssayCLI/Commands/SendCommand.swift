@@ -10,7 +10,7 @@ internal import Values
 struct SendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "send",
-        abstract: "Sends RevenueCat events to a URL, as RevenueCat would.",
+        abstract: "Sends events to a URL, as RevenueCat would.",
         discussion: """
             Example:  assay send INITIAL_PURCHASE --to http://127.0.0.1:8080/api/webhooks/revenuecat
                       assay send TRANSFER --from ada --user bob --print

@@ -11,7 +11,7 @@ internal import Values
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Runs all fakes: \(ProviderTable.all.titles).",
+        abstract: "Runs all fakes for development.",
         discussion: """
             Default ports on 127.0.0.1: \(defaultAddresses), control API \(controlPort). Clients \
             and SDKs can use the fakes like the real services. The control API simulates \

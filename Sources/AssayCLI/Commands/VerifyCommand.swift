@@ -14,7 +14,7 @@ internal import Values
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Runs the contracts against a backend and judges the results.",
+        abstract: "Runs the contracts against a backend.",
         usage: "assay verify [--start COMMAND | --target URL] [OPTIONS] [PATHS]",
         discussion: """
             With --start (or 'start' in the profile), Assay starts the backend, gives it the \

@@ -10,7 +10,7 @@ struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
         abstract:
-            "Explains a finding code, a clause, a contract, a key or a cited source.",
+            "Explains a finding code, a clause, a key or a source.",
         discussion: """
             Example:  assay explain E204
                       assay explain S-03

@@ -14,7 +14,7 @@ internal import Values
 struct ExploreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explore",
-        abstract: "Tests generated customer histories, and shrinks the failures.",
+        abstract: "Tests generated histories of customers.",
         discussion: """
             Generates random histories of a few customers from a model of the stores. Adds \
             faults to the deliveries, such as duplicates, lost responses and restarts. Runs the \

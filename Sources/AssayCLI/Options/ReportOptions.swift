@@ -195,7 +195,7 @@ struct ReportOptions: ParsableArguments {
     struct Detail: ParsableArguments {
         @Flag(
             name: .long,
-            help: "Print every case that did not pass in full, not only the first five."
+            help: "Print each case that did not pass in full, not only five."
         )
         var verbose = false
     }

@@ -20,12 +20,15 @@ struct Setting: Sendable {
     /// The default value, in words for the help text; nil without a default.
     let fallback: String?
     let summary: String
+    /// The word for the value in the help text; nil for the name of the flag.
+    let valueName: String?
 
     init(
         _ flag: String?,
         _ variable: String,
         profile profileKey: String? = nil,
         fallback: String? = nil,
+        value valueName: String? = nil,
         _ summary: String
     ) {
         self.flag = flag
@@ -33,12 +36,16 @@ struct Setting: Sendable {
         self.profileKey = profileKey
         self.fallback = fallback
         self.summary = summary
+        self.valueName = valueName
     }
 
     /// The help text of the option, with its default value and its environment variable.
     var help: ArgumentHelp {
         let helpNotes = [fallback.map { "default: \($0)" }, variable].compactMap { $0 }
-        return ArgumentHelp(stringLiteral: "\(summary) (\(helpNotes.joined(separator: "; "))).")
+        return ArgumentHelp(
+            "\(summary) (\(helpNotes.joined(separator: "; "))).",
+            valueName: valueName
+        )
     }
 
     /// The flag with its dashes, or the environment variable of an option without a flag.
@@ -116,40 +123,47 @@ extension Setting {
         "profile",
         "ASSAY_PROFILE",
         fallback: "./assay.yaml if there is one",
-        "The profile, a file that describes the backend"
+        value: "file",
+        "The profile, which describes the backend"
     )
     static let importProfile = Setting(
         "profile",
         "ASSAY_PROFILE",
         fallback: "./assay.yaml",
+        value: "file",
         "The profile, a file with the webhook paths of the backend"
     )
     static let target = Setting(
         "target",
         "ASSAY_TARGET",
         profile: "target",
+        value: "url",
         "URL of a backend that is already running"
     )
     static let start = Setting(
         "start",
         "ASSAY_START",
         profile: "start",
+        value: "command",
         "Shell command that starts the backend"
     )
     static let targetHosts = Setting(
         "allow-host",
         "ASSAY_ALLOW_HOST",
+        value: "host",
         "A host other than loopback that may be the target or that an intercepted backend may call"
     )
     static let pageHosts = Setting(
         "allow-host",
         "ASSAY_ALLOW_HOST",
+        value: "host",
         "A host other than loopback that the page may be loaded from or call"
     )
     static let listen = Setting(
         "listen",
         "ASSAY_LISTEN",
-        "Fixed address of a fake: PROVIDER=HOST:PORT, for example onesignal=127.0.0.1:9320"
+        value: "address",
+        "Fixed address of a fake: PROVIDER=HOST:PORT, such as onesignal=127.0.0.1:9320"
     )
     static let serveListen = Setting(
         "listen",
@@ -160,24 +174,26 @@ extension Setting {
         "intercept",
         "ASSAY_INTERCEPT",
         profile: "start: intercept",
-        "Send the started backend's calls to the services' hosts to the fakes, and refuse calls to "
-            + "other hosts"
+        "Redirect the backend's calls to the services' hosts to the fakes, and refuse other calls"
     )
     static let contracts = Setting(
         "contracts",
         "ASSAY_CONTRACTS",
+        value: "folder",
         "A folder with your contracts; they replace shipped contracts with the same ID"
     )
     static let report = Setting(
         "report",
         "ASSAY_REPORT",
-        "Write a report, as FORMAT=PATH; repeatable. FORMAT is json, junit, html, github, markdown, "
-            + "badge, or agent for coding agents; PATH - is standard output"
+        value: "FORMAT=PATH",
+        "Write a report; repeatable. FORMAT: json, junit, html, github, markdown, badge, or agent for "
+            + "coding agents; PATH - is standard output"
     )
     static let knownFailing = Setting(
         "known-failing",
         "ASSAY_KNOWN_FAILING",
         profile: "known-failing",
+        value: "file",
         "File of known failures, each with its case, finding code and reason"
     )
     static let seed = Setting(
@@ -200,7 +216,8 @@ extension Setting {
         "backends",
         "ASSAY_BACKENDS",
         fallback: "1 plus 2 per processor, at most 9, if 'start' uses {{data}}, else 1",
-        "The number of backend instances that run at once, for cases that cannot share one"
+        value: "count",
+        "The number of backends that run at once, for cases that cannot share one"
     )
     static let minimizeJobs = Setting(
         "jobs",
@@ -217,26 +234,28 @@ extension Setting {
     static let shard = Setting(
         "shard",
         "ASSAY_SHARD",
-        "Run only shard I of N, as I/N, or 'auto' to use the variables of the CI engine; "
-            + "'assay merge' joins the shards"
+        value: "I/N",
+        "Run only shard I of N, or 'auto' in CI; 'assay merge' joins the shards"
     )
     static let save = Setting(
         "save",
         "ASSAY_SAVE",
-        "Write the complete run to a file, which 'assay judge' can judge again"
+        value: "file",
+        "Write the run to a file, which 'assay judge' can judge again"
     )
     static let maxTime = Setting(
         "max-time",
         "ASSAY_MAX_TIME",
         fallback: "15m",
-        "Stop after this time, and report the cases that have run; a given time makes the run "
-            + "begin with the cases that decide most"
+        value: "time",
+        "Stop after this time; if it is given, the cases that decide most run first"
     )
     static let found = Setting(
         "found",
         "ASSAY_FOUND",
         fallback: GeneratedFolder.found,
-        "The folder for contracts that reproduce the failures of searches and of 'assay explore'"
+        value: "folder",
+        "The folder for contracts that reproduce failures of searches"
     )
     static let exploreTime = Setting(
         "for",
@@ -270,7 +289,8 @@ extension Setting {
     static let expired = Setting(
         "expired",
         "ASSAY_EXPIRED",
-        "How to report golden contracts that are older than their max-age: warn or error"
+        value: "how",
+        "How to report golden contracts older than their max-age: warn or error"
     )
     static let url = Setting("url", "ASSAY_URL", profile: "app.url", "URL of the web app")
     static let browser = Setting(
@@ -292,6 +312,7 @@ extension Setting {
     static let advertise = Setting(
         "advertise",
         "ASSAY_ADVERTISE",
+        value: "host",
         "The host name by which containers or other machines reach this one; the URLs of the fakes "
             + "use it, and the fakes listen on all addresses"
     )
@@ -300,7 +321,8 @@ extension Setting {
         "ASSAY_CA",
         profile: "ca",
         fallback: "SSL_CERT_FILE",
-        "PEM file with additional CA certificates to trust for https targets"
+        value: "file",
+        "PEM file with CA certificates to trust in addition"
     )
     static let controlToken = Setting(
         nil,

@@ -17,20 +17,20 @@ struct VerifyModeOptions: ParsableArguments {
     @Option(name: .long, help: Setting.seed.help)
     var seed: String?
 
-    @Flag(name: .long, help: "Report which cases would run and which could not, and start nothing.")
+    @Flag(name: .long, help: "List the cases that would run, and start nothing.")
     var dryRun = false
 
     @Flag(
         name: .long,
-        help: "Run again whenever the contracts, the profile or the backend's files change."
+        help: "Run again when a contract, the profile or a file of the backend changes."
     )
     var watch = false
 
     @Flag(
         name: .long,
         help: """
-            Keep the backend and the fakes running after the last case, until Ctrl-C. The control \
-            API and its web page, on port 9300, show the run and control the fakes.
+            Keep the backend and the fakes running after the last case, with the control API and \
+            its web page on port 9300, until Ctrl-C.
             """
     )
     var keep = false
@@ -59,8 +59,8 @@ struct VerifyCIOptions: ParsableArguments {
     @Option(
         name: .long,
         help: """
-            Write the failures of this run to a file of known failures, each with its finding code. \
-            'known-failing' in the profile, or --known-failing, reads the file.
+            Write the failures of this run to a file for --known-failing, each with its finding \
+            code.
             """
     )
     var baseline: String?
@@ -77,8 +77,7 @@ struct VerifyLimits: ParsableArguments {
     @Flag(
         name: .long,
         help: """
-            End the run at its first failure; later cases do not run. The run begins with the \
-            cases that decide most, such as those about authorization.
+            End the run at its first failure; the cases that decide most run first.
             """
     )
     var failFast = false
@@ -89,6 +88,6 @@ struct VerifyLimits: ParsableArguments {
     @Option(name: .long, help: Setting.backends.help)
     var backends: Int?
 
-    @Option(name: .long, help: "The largest size of the journal (the log of HTTP calls) in MiB.")
+    @Option(name: .long, help: "The largest size of the journal of HTTP calls in MiB.")
     var journal = 256
 }

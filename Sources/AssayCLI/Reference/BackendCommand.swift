@@ -5,7 +5,7 @@ internal import ReferenceBackend
 struct BackendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backend",
-        abstract: "Runs the reference backend, correct or with named defects.",
+        abstract: "Runs the reference backend, correct or with defects.",
         discussion: """
             The backend is configured by environment variables: REVENUECAT_WEBHOOK_AUTH, \
             REVENUECAT_WEBHOOK_SECRET, REVENUECAT_API_BASE, REVENUECAT_API_KEY, \

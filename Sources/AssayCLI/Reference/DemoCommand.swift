@@ -11,7 +11,7 @@ internal import Reports
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Shows a passing run and a failing run, without your backend.",
+        abstract: "Shows a passing and a failing run.",
         discussion: """
             First tests the reference backend, which is correct and stores its data in a SQLite \
             file. Then tests the same backend with the defects of a published identity guide. \

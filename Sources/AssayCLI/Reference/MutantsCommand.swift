@@ -11,7 +11,7 @@ internal import ReferenceBackend
 struct MutantsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mutants",
-        abstract: "Runs the suite against every defect of the reference backend and app.",
+        abstract: "Runs the suite against every named defect.",
         discussion: """
             A defect is 'caught' when a case fails, and 'missed' when no case fails. It is 'void' \
             when even the test of basic operation (the smoke case) fails. Each defect runs \

@@ -34,18 +34,17 @@ enum ExitStatus: Int32, CaseIterable {
         switch self {
         case .success: "all green"
         case .failures:
-            "a case failed, passed unexpectedly, or failed with an unexpected finding code"
+            "a case failed, or passed or failed unexpectedly"
         case .usage: "wrong usage or configuration"
         case .unparsable: "a file cannot be parsed"
         case .nothingSelected: "the selection contains no case, or names something unknown"
         case .undecided:
-            "nothing failed, but some cases are inconclusive, or did not run for a reason that the "
-                + "profile does not declare"
+            "nothing failed, but cases are inconclusive, or did not run"
         case .unreachable:
-            "stopped before the first case: wrong or missing backend, port, route or secret"
+            "stopped before the first case, such as by a wrong port or secret"
         case .internalError: "a bug in Assay, or a problem with this machine"
         case .outputFailed:
-            "output could not be written; replaces 0, 1, 5 and 130, because results are incomplete"
+            "output could not be written; replaces 0, 1, 5 and 130"
         case .interrupted: "interrupted; the report covers the finished part"
         }
     }
