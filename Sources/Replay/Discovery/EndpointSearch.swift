@@ -52,15 +52,10 @@ extension BackendDiscovery {
         _ session: ReplaySession,
         _ route: SourceSurvey.Route
     ) async -> Bool {
-        let execution = executor(session).runWithoutSteps(name + "-l")
-        let id = execution.namespace.id(of: "ada")
         // A token that cannot be issued leaves the login unknown; the route is then only noted.
-        guard
-            let fields = try? await execution.requests.credentials(
-                Profile.Credentials(actor: id),
-                NamedValues([:])
-            )
-        else { return false }
+        guard let (id, fields) = await executor(session).newTokenUser(name + "-l") else {
+            return false
+        }
         // Only a login of a phone that has a user sends the ID of this user and its proof.
         let optionalNames = route.bodyNames.filter(RequestMembers.isOfEarlierUser)
         let names = route.bodyNames.filter { !optionalNames.contains($0) }
@@ -193,7 +188,7 @@ struct RefetchSearch {
     }
 }
 
-/// Searches for the route with which a user deletes the own account.
+/// Searches for the route with which users delete their accounts.
 struct DeletionSearch {
     let discovery: BackendDiscovery
     let session: ReplaySession
@@ -202,7 +197,7 @@ struct DeletionSearch {
 
     /// Returns the first route that deletes the account of a new user; nil if the files show none.
     ///
-    /// The endpoint is nil if no route accepts the request. The text tells the result to the user.
+    /// The endpoint is nil if no route accepts the request. The text describes the result.
     func route() async -> (endpoint: Profile.Endpoint?, text: String)? {
         // Contracts delete only accounts that a phone creates at the token issuer.
         guard discovery.survey.usesTokens else { return nil }
@@ -231,15 +226,10 @@ struct DeletionSearch {
     /// Signs a new user in, and asks a route to delete this user; returns nil if there is no
     /// response.
     private func status(of route: SourceSurvey.Route, _ namespace: String) async -> Int? {
-        let execution = discovery.executor(session).runWithoutSteps(namespace)
-        let id = execution.namespace.id(of: "ada")
         // Without a token, the route cannot be tried.
-        guard
-            let fields = try? await execution.requests.credentials(
-                Profile.Credentials(actor: id),
-                NamedValues([:])
-            )
-        else { return nil }
+        guard let (id, fields) = await discovery.executor(session).newTokenUser(namespace) else {
+            return nil
+        }
         var requests = [HTTPMessage.Request(route.method, route.path)]
         if !discovery.profile.namesOfDefaultEndpoints.contains("login"),
             let login = discovery.profile.endpoints["login"]
@@ -264,5 +254,24 @@ struct DeletionSearch {
             status = response.status
         }
         return status
+    }
+}
+
+extension RunExecutor {
+    /// Returns the ID of a user of a new namespace, with the headers of an ID token for this user;
+    /// nil if no token can be issued.
+    fileprivate func newTokenUser(_ namespace: String) async -> (
+        id: String, fields: [HTTPMessage.Field]
+    )? {
+        let execution = runWithoutSteps(namespace)
+        let id = execution.namespace.id(of: "ada")
+        // The caller reports that the route was not tried.
+        guard
+            let fields = try? await execution.requests.credentials(
+                Profile.Credentials(actor: id),
+                NamedValues([:])
+            )
+        else { return nil }
+        return (id, fields)
     }
 }
