@@ -92,10 +92,14 @@ package enum AgentReport {
         let code = cause.finding.map { " \($0.code.rawValue)" } ?? ""
         let deviations = cause.otherDeviations.prefix(2)
             .map { "   deviation \($0.title.shortened(120))\n" }.joined()
+        let otherIDs = cause.caseIndices.filter { $0 != cause.representativeIndex }
+            .prefix(2).map { report.cases[$0].contract.caseID.shortened(70) }
+        let events = AgentCase.eventsLine(report.cases[cause.representativeIndex], cause)
         return "\(number). \(contract.clause.shortened(20))\(code) \(cause.title.shortened(160)); "
             + "cases: \(cause.caseCount)\n\(deviations)"
-            + "   such as \(contract.caseID.shortened(70)): \(contract.title.shortened(100))\n"
-            + "   remedy \(cause.remedy.shortened(120))\n"
+            + "   case \(contract.caseID.shortened(70)): \(contract.title.shortened(100))\n\(events)"
+            + (otherIDs.isEmpty ? "" : "   also \(otherIDs.joined(separator: ", "))\n")
+            + "   remedy \(cause.remedy.shortened(160))\n"
     }
 
     private static func header(_ report: Redacted<RunReport>, _ causes: FailureCauses) -> String {
@@ -384,6 +388,39 @@ private struct AgentCase {
             ?? exchanges.first { evidence.contains($0.sequence) } ?? refused
             ?? requests.last { if case .delivery = $0.purpose { true } else { false } }
         return deciding?.sequence
+    }
+
+    // MARK: Events
+
+    private static let shortEventMax = 6
+    private static let eventsLengthMax = 240
+
+    /// Returns the line with the types and the dates of the events of a case; empty if they do not
+    /// explain the cause.
+    static func eventsLine(_ result: Redacted<CaseResult>, _ cause: FailureCause) -> String {
+        guard [.wrongValue, .userMissing, .unmetRequirement].contains(cause.kind) else { return "" }
+        let events = Timeline(result).entries.compactMap { entry -> String? in
+            guard case .delivery = entry.exchange.purpose else { return nil }
+            return ([entry.words] + shortFacts(entry.details)).joined(separator: " ")
+        }
+        guard !events.isEmpty else { return "" }
+        let first = events.count > shortEventMax ? "… → " : ""
+        let line = first + events.suffix(shortEventMax).joined(separator: " → ")
+        return "   events \(line.shortened(eventsLengthMax))\n"
+    }
+
+    /// Returns the facts of an event without those that most events share: the user, the store, the
+    /// production environment and the transaction.
+    private static func shortFacts(_ details: [String]) -> [String] {
+        var facts = details.flatMap { $0.split(separator: ", ").map(String.init) }
+        if let environment = facts.firstIndex(where: { ["PRODUCTION", "SANDBOX"].contains($0) }),
+            environment > 0
+        {
+            facts.remove(at: environment - 1)
+        }
+        return facts.filter {
+            !$0.hasPrefix("user ") && !$0.hasPrefix("transaction ") && $0 != "PRODUCTION"
+        }
     }
 
     // MARK: Log

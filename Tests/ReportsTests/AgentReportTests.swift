@@ -212,6 +212,44 @@ struct AgentReportTests {
         #expect(text.utf8.count < 2_000)
     }
 
+    @Test("every cause of a usual run is named, with the events and the remedy")
+    func everyCauseNamed() {
+        let cases = RevenueCatEventType.Documented.allCases.prefix(14).enumerated().map {
+            index,
+            type in
+            ReportFixtures.result(.failed, "a/case-\(index)") { result in
+                var finding = Finding(.wrongStateValue, expected: "access is true", actual: "false")
+                finding.firstDifference = ValueDifference(
+                    path: "user/value-\(index)",
+                    expected: "true",
+                    actual: "false"
+                )
+                result.findings = [finding]
+                let spec = EventSpec(type: .documented(type), user: "ada")
+                result.contract.steps = [
+                    .deliver(Delivery(name: "buy", subject: .event(spec)))
+                ]
+                let body = #"{"event":{"type":"\#(type.rawValue)","product_id":"p"}}"#
+                var delivery = ReportFixtures.exchange(
+                    .revenueCat,
+                    .backend,
+                    .delivery(name: "buy", attempt: 1),
+                    "POST /hook"
+                )
+                delivery.request.body = Array(body.utf8)
+                result.timeline = [delivery]
+            }
+        }
+        let text = Self.render(ReportFixtures.report(cases))
+        let lines = text.split(separator: "\n").map(String.init)
+        let causeCount = FailureCauses(ReportFixtures.report(cases)).all.count
+        #expect(causeCount == cases.count)
+        #expect(lines.count { $0.firstMatch(of: /^[0-9]+\. /) != nil } == causeCount)
+        #expect(lines.count { $0.hasPrefix("   remedy ") } == causeCount)
+        #expect(lines.contains { $0.hasPrefix("   events ") && $0.contains(" p") })
+        #expect(!text.contains("… and "))
+    }
+
     @Test func `a long replay command is not cut`() {
         let start = String(repeating: "x", count: 5_000)
         let replay = ReplayCommand(["assay", "verify", "--start", start])

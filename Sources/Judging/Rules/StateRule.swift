@@ -9,7 +9,7 @@ package import Values
 package struct StateRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         let findings = evidence.expectation.states.flatMap { state in
-            state.fields.compactMap { field -> Finding? in
+            leadingFirst(state.fields).compactMap { field -> Finding? in
                 // When a contract names several users, one with the expected value is enough.
                 // Otherwise the finding about the first user is reported.
                 let findings = state.users.map { finding($0, field, in: evidence) }
@@ -20,6 +20,17 @@ package struct StateRule: Rule {
             return [doubtfulResult]
         }
         return findings
+    }
+
+    /// The fields whose deviation explains more than a deviation of another field: without the right
+    /// product, the flags are those of another subscription.
+    private static let leadingFields: Set = ["exists", "access", "product", "expires"]
+
+    /// Returns fields with those that explain more at the beginning.
+    private static func leadingFirst(_ fields: [StateExpectation.Field]) -> [StateExpectation.Field]
+    {
+        fields.filter { leadingFields.contains($0.name) }
+            + fields.filter { !leadingFields.contains($0.name) }
     }
 
     /// Reports a correct state as inconclusive when no purchase has a visible result in this

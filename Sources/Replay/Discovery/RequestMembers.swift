@@ -68,6 +68,16 @@ enum RequestMembers {
         return candidates.min { $0.rank < $1.rank }?.pointer
     }
 
+    /// Returns the body to try after a refused one: with the members that the response reports as
+    /// missing, and without those that it refuses; nil if the response names none.
+    static func body(after refusal: HTTPMessage.Response, of body: JSONValue) -> JSONValue? {
+        let names = (body.object?.members ?? []).map(\.key)
+        let missing = missingNames(in: refusal).filter { !names.contains($0) }
+        if !missing.isEmpty { return Self.body(names + missing) }
+        let refused = refusedNames(in: refusal, of: names)
+        return refused.isEmpty ? nil : Self.body(names.filter { !refused.contains($0) })
+    }
+
     /// Returns the names of members that a response reports as missing.
     ///
     /// Known forms are those of FastAPI (`{"loc": ["body", "email"], "msg": "Field required"}`) and
@@ -88,6 +98,37 @@ enum RequestMembers {
         }
         return (located + required).uniqued()
     }
+
+    /// Returns the names of sent members that a response refuses, such as `referralCode` in
+    /// `Invalid referral code`.
+    ///
+    /// Only members without a plausible value count. The backend probably accepts a request without
+    /// them.
+    static func refusedNames(in response: HTTPMessage.Response, of names: [String]) -> [String] {
+        guard (400..<500).contains(response.status) else { return [] }
+        let text = words(of: String(decoding: response.body.prefix(4096), as: UTF8.self))
+        return names.filter { name in
+            value(of: name) == unknownValue
+                && (text.contains(words(of: name)) || text.contains(" \(name.lowercased()) "))
+        }
+    }
+
+    /// Returns the words of a text or of a name, such as ` referral code ` for `referralCode`: in
+    /// lower case, with one space before, between and after them.
+    private static func words(of text: String) -> String {
+        var words = " "
+        var previous: Character = " "
+        for character in text {
+            if character.isUppercase, previous.isLowercase { words.append(" ") }
+            let word = character.isLetter || character.isNumber ? character.lowercased() : " "
+            if word != " " || words.last != " " { words += word }
+            previous = character
+        }
+        return words.last == " " ? words : words + " "
+    }
+
+    /// The value of a member whose meaning its name does not show.
+    private static let unknownValue = "x"
 
     /// Returns a JSON body with a plausible value for each name.
     ///
@@ -139,7 +180,8 @@ enum RequestMembers {
         }
         if lowercaseName == "source" { return "{{source}}" }
         if isPassword(name) { return "Pw-{{id}}" }
-        return lowercaseName.contains("name") || lowercaseName == "account" ? "{{id}}" : "x"
+        return lowercaseName.contains("name") || lowercaseName == "account"
+            ? "{{id}}" : unknownValue
     }
 
     /// Returns whether a member of a login names the user of the phone before the login, or proves

@@ -38,11 +38,8 @@ extension BackendDiscovery {
                         let refusal = RefusedRequests(session: session)
                             .registration(in: name + "-u")
                         if let refusal { refusedRegistration = (route.path, refusal) }
-                        // A body with the members that the response reports as missing comes next.
-                        let names = refusal.map(RequestMembers.missingNames) ?? []
-                        if !names.isEmpty {
-                            let members = (body.object?.members ?? []).map(\.key)
-                            bodies.insert(RequestMembers.body((members + names).uniqued()), at: 0)
+                        if let refusal, let next = RequestMembers.body(after: refusal, of: body) {
+                            bodies.insert(next, at: 0)
                             break
                         }
                         if containsChosenID, !isUnresponsive { continue }
