@@ -97,9 +97,9 @@ extension Judge {
                 .settleTimeoutExpired,
                 expected: first.expected,
                 actual: "\(first.actual); \(reason)",
-                remedy:
-                    "Set 'settle-timeout: \(max(settleTimeout.milliseconds * 3 / 1000, 1))s' in "
-                    + "the profile.",
+                remedy: "If only these events take effect so late, correct how the backend handles "
+                    + "them. Otherwise set 'settle-timeout: "
+                    + "\(max(settleTimeout.milliseconds * 3 / 1000, 1))s' in the profile.",
                 location: first.location,
                 evidence: first.evidence
             )

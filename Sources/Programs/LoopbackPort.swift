@@ -3,6 +3,7 @@ internal import Glibc
 #else
 internal import Darwin
 #endif
+internal import Values
 
 /// Ports on the loopback addresses of this machine.
 package enum LoopbackPort {
@@ -11,14 +12,28 @@ package enum LoopbackPort {
     /// The system could assign any other port to another program before the caller opens it.
     private static let candidatePorts: ClosedRange<UInt16> = 15_000...31_999
 
-    /// Returns a random port that no program uses at the moment.
+    /// The ports that were returned last, the oldest first.
     ///
-    /// If 1,000 random ports are in use, the function returns the last of them, and the program that
+    /// A backend opens its port some time after it gets the number, and closes it for each restart.
+    /// Meanwhile no other backend may get the same number.
+    private static let latestPorts = Locked<[UInt16]>([])
+    /// The number of returned ports that are not returned again; more than one process has backends.
+    private static let latestPortMax = 4_096
+
+    /// Returns a random port that no program uses at the moment, and that was not returned lately.
+    ///
+    /// If 1,000 random ports are taken, the function returns the last of them, and the program that
     /// opens it gets the error of the system.
     package static func findFree() -> UInt16 {
-        var port = UInt16.random(in: candidatePorts)
-        for _ in 0..<1000 where isInUse(port) { port = .random(in: candidatePorts) }
-        return port
+        latestPorts.withLock { latestPorts in
+            var port = UInt16.random(in: candidatePorts)
+            for _ in 0..<1000 where latestPorts.contains(port) || isInUse(port) {
+                port = .random(in: candidatePorts)
+            }
+            latestPorts.append(port)
+            latestPorts.removeFirst(max(0, latestPorts.count - latestPortMax))
+            return port
+        }
     }
 
     /// Returns whether a socket listens on the port at 127.0.0.1, at ::1, or at every address.

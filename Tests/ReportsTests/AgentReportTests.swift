@@ -226,8 +226,10 @@ struct AgentReportTests {
                 )
                 result.findings = [finding]
                 let spec = EventSpec(type: .documented(type), user: "ada")
+                let purchase = EventSpec(type: .documented(.initialPurchase), user: "ada")
                 result.contract.steps = [
-                    .deliver(Delivery(name: "buy", subject: .event(spec)))
+                    .deliver(Delivery(name: "first", subject: .event(purchase))),
+                    .deliver(Delivery(name: "buy", subject: .event(spec))),
                 ]
                 let body = #"{"event":{"type":"\#(type.rawValue)","product_id":"p"}}"#
                 var delivery = ReportFixtures.exchange(
@@ -244,7 +246,10 @@ struct AgentReportTests {
         let lines = text.split(separator: "\n").map(String.init)
         let causeCount = FailureCauses(ReportFixtures.report(cases)).all.count
         #expect(causeCount == cases.count)
-        #expect(lines.count { $0.firstMatch(of: /^[0-9]+\. /) != nil } == causeCount)
+        let headings = lines.filter { line in
+            line.first?.isNumber == true && line.drop { $0.isNumber }.hasPrefix(". ")
+        }
+        #expect(headings.count == causeCount)
         #expect(lines.count { $0.hasPrefix("   remedy ") } == causeCount)
         #expect(lines.contains { $0.hasPrefix("   events ") && $0.contains(" p") })
         #expect(!text.contains("… and "))

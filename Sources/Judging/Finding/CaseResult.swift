@@ -54,6 +54,8 @@ package struct CaseResult: Hashable, Sendable {
     package var runCount: Int?
     /// The number of earlier runs of the case that were discarded because the machine was too busy.
     package var busyRunCount = 0
+    /// Whether the case passed only after a longer wait than the run's other cases needed.
+    package var neededLongWait = false
     /// The judgment that the result comes from, with its complete evidence; nil when the run is not
     /// saved to a file.
     @IndirectlyStored package var judgment: CaseJudgment? = nil

@@ -80,10 +80,24 @@ package struct RunReport: Hashable, Sendable {
 }
 
 extension RunReport {
-    /// The notes of the run, and remarks about kills that came too late to interrupt a delivery and
-    /// about runs that were discarded because the machine was too busy.
+    /// The notes of the run, with remarks about cases that passed only after a long wait, about kills
+    /// that came too late to interrupt a delivery, and about runs that were discarded because the
+    /// machine was too busy.
     package var notesWithSummaries: [String] {
-        notes + [killSummary, busyRunSummary].compactMap(\.self)
+        [longWaitSummary].compactMap(\.self) + notes
+            + [killSummary, busyRunSummary].compactMap(\.self)
+    }
+
+    /// A remark about cases whose effects came late, but before the end of the settle timeout.
+    ///
+    /// Another mechanism of the backend may have corrected what the event should have caused.
+    private var longWaitSummary: String? {
+        let slowCases = cases.filter(\.neededLongWait)
+        guard let first = slowCases.first else { return nil }
+        let subject = slowCases.count == 1 ? "1 case" : "\(slowCases.count) cases"
+        return
+            "\(subject) passed only after a long wait, such as \(first.contract.caseID); if this is "
+            + "not by design, check how the backend handles the events of the case"
     }
 
     private var killSummary: String? {

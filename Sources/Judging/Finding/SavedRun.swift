@@ -62,6 +62,8 @@ package struct SavedRun: Sendable {
         package var isDeclaredUnsupported: Bool
         package var overlap: Int?
         package var runCount: Int?
+        /// Whether the case passed only after a long wait; nil means no.
+        package var neededLongWait: Bool?
         package var plan: CasePlan?
         package var subject: RunRecord?
         package var baselines: [RunRecord]?
@@ -85,6 +87,7 @@ package struct SavedRun: Sendable {
             isDeclaredUnsupported = result.isDeclaredUnsupported
             overlap = result.overlap
             runCount = result.runCount
+            neededLongWait = result.neededLongWait ? true : nil
             plan = result.evidence?.plan
             subject = result.evidence?.subject
             baselines = result.evidence?.baselines
@@ -300,6 +303,7 @@ extension SavedRun.Entry {
             overlap: overlap
         )
         result.runCount = runCount
+        result.neededLongWait = neededLongWait ?? false
         result.backendOutput = backendOutput
         if let timeline, let base { (result.timeline, result.base) = (timeline, base) }
         guard let judgment = judgment(profile) else { return result }

@@ -33,6 +33,9 @@ struct CaseMemory {
     private(set) var missedEffects: [String: MissedEffectJudgment] = [:]
     /// The IDs of the cases whose effects came after a full wait for them.
     var caseIDsWithLateEffects: Set<String> = []
+    /// The IDs of the cases without faults whose effects came after a short wait for them, and before
+    /// the end of the settle timeout.
+    var caseIDsWithSlowEffects: Set<String> = []
     /// The IDs of the cases that lack an effect, and after which no purchase had an effect either.
     var unprocessedCaseIDs: Set<String> = []
 

@@ -156,7 +156,9 @@ package struct BackendDiscovery: Sendable {
     ) async throws(ReplaySession.OpenError) -> ReplaySession {
         let standardNames = ReplaySession.standardNames(profile)
         let guess = EnvironmentGuess(survey, own: own, standardNames: standardNames)
-        if let entitlement = guess.entitlement { profile.entitlement = entitlement }
+        if let entitlement = guess.entitlement ?? survey.entitlementUses.mostFrequentName {
+            profile.entitlement = entitlement
+        }
         if survey.usesTokens, !survey.readsKeyAddresses { adoptIDTokens() }
         guard profile.start != nil else {
             let session = try await open(profile)

@@ -65,6 +65,8 @@ package struct SourceSurvey: Sendable {
     package private(set) var mentionedProviders: Set<Exchange.Party> = []
     /// The providers whose host name or package name occurs in any of the files.
     package private(set) var calledProviders: Set<Exchange.Party> = []
+    /// The entitlements that the code compares with those of an event.
+    private(set) var entitlementUses = EntitlementUses()
     /// Whether any source code was found.
     package private(set) var hasCode = false
     /// Whether the code computes an HMAC to sign or verify data.
@@ -85,6 +87,7 @@ package struct SourceSurvey: Sendable {
             mentionedProviders.formUnion(file.mentionedProviders)
             calledProviders.formUnion(file.calledProviders)
             fixedHosts += file.fixedHosts
+            entitlementUses.add(file.entitlementUses)
             hasCode = hasCode || file.isSource
             usesHMAC = usesHMAC || file.usesHMAC
             prependsBearer = prependsBearer || file.prependsBearer

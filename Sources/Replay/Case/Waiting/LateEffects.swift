@@ -46,6 +46,11 @@ extension CaseRunner {
                 memory.withLock { $0.judgmentsAfterFullWait[caseID] = currentJudgment }
             } else if missedEffect.isWaitShortened {
                 changedCaseIDs.insert(caseID)
+                if currentJudgment.verdict == .passed,
+                    !earlierJudgment.evidence.plan.subject.hasFaults
+                {
+                    memory.withLock { _ = $0.caseIDsWithSlowEffects.insert(caseID) }
+                }
             } else if currentJudgment.verdict == .passed {
                 memory.withLock { _ = $0.caseIDsWithLateEffects.insert(caseID) }
                 // After a fault, the backend's own timers decide when it tries again.
@@ -104,6 +109,17 @@ extension CaseRunner {
         }
     }
 
+    /// Marks the cases that passed only because their wait was repeated and longer.
+    private func markSlowEffects(_ results: inout [CaseResult?], among caseIDs: Set<String>) {
+        let slowCaseIDs = memory.withLock { $0.caseIDsWithSlowEffects }.intersection(caseIDs)
+        for index in results.indices {
+            guard let result = results[index], result.verdict == .passed,
+                slowCaseIDs.contains(result.contract.caseID)
+            else { continue }
+            results[index]?.neededLongWait = true
+        }
+    }
+
     /// Makes failed cases inconclusive whose failures may come from effects after the settle
     /// timeout.
     ///
@@ -118,6 +134,7 @@ extension CaseRunner {
         let isQueueBlocked = executor.unprocessedPurchases.counts.isQueueBlocked
         let settleTimeout = executor.profile.settleTimeout
         reportFullWaits(&results, among: caseIDs)
+        markSlowEffects(&results, among: caseIDs)
         for index in results.indices {
             guard var result = results[index], result.verdict == .failed,
                 caseIDs.contains(result.contract.caseID),

@@ -19,6 +19,7 @@ struct SurveyedFile: Sendable {
     private(set) var mentionedProviders: Set<Exchange.Party> = []
     /// The providers whose host name occurs in the file.
     private(set) var calledProviders: Set<Exchange.Party> = []
+    private(set) var entitlementUses = EntitlementUses()
     /// Whether the code computes an HMAC to sign or verify data.
     private(set) var usesHMAC = false
     /// Whether the code puts `Bearer` before a variable.
@@ -50,6 +51,10 @@ struct SurveyedFile: Sendable {
         usesHMAC = Self.signatureForms.contains(where: lowercaseText.contains)
         prependsBearer = Self.bearerForms.contains(where: source.text.contains)
         if source.text.contains("://") { findFixedHosts() }
+        let isTest = ["test", "spec", "fixture", "mock"].contains(
+            where: file.path.lowercased().contains
+        )
+        if !isTest { entitlementUses = EntitlementUses(source) }
     }
 
     /// The forms, in lower case, in which code computes an HMAC.

@@ -1,0 +1,46 @@
+import Testing
+
+@testable import Replay
+
+/// The entitlement that a backend asks for is found in its code.
+@Suite("Uses of entitlements in code")
+struct EntitlementUsesTests {
+    private static func name(_ text: String) -> String? {
+        EntitlementUses(SourceText(path: "app.py", text: text)).mostFrequentName
+    }
+
+    @Test(
+        "a name that is compared with the entitlements of an event is found",
+        arguments: [
+            #"active = "gold_pro" in entitlement_ids and not expired"#,
+            #"if "gold_pro" not in event["entitlement_ids"]:"#,
+            "ENTITLEMENT = 'gold_pro'", "const ENTITLEMENT_ID: string = 'gold_pro';",
+            "if (event.entitlement_ids?.includes('gold_pro')) {",
+            #"if entitlement_id == "gold_pro" {"#, #"entitlements.get("gold_pro")"#,
+            #"subscriber.entitlements["gold_pro"]"#,
+            #"slices.Contains(e.EntitlementIDs, "gold_pro")"#,
+            "in_array('gold_pro', $event->entitlementIds)",
+            #"{"entitlementId": "gold_pro"}"#,
+        ]
+    )
+    func found(text: String) { #expect(Self.name(text) == "gold_pro") }
+
+    @Test(
+        "another text is no entitlement",
+        arguments: [
+            #"entitlement["expires_date"]"#, #"entitlements.get("active")"#,
+            #"event.get("entitlement_ids")"#, #"entitlement = "None""#,
+            #"log("entitlement: none")"#,
+            "the entitlement 'gold_pro' of a user", #"entitlement: "a b""#,
+        ]
+    )
+    func notFound(text: String) { #expect(Self.name(text) == nil) }
+
+    @Test("the most frequent name counts, and none of several plans")
+    func mostFrequent() {
+        let pro = #""pro" in entitlement_ids"#
+        let plus = #""plus" in entitlement_ids"#
+        #expect(Self.name([pro, plus, pro].joined(separator: "\n")) == "pro")
+        #expect(Self.name([pro, plus].joined(separator: "\n")) == nil)
+    }
+}
