@@ -1,4 +1,5 @@
 package import Contracts
+internal import Providers
 internal import Values
 
 /// Compares the probe responses of a run with those of its baseline runs (the same case without
@@ -203,11 +204,15 @@ package struct StateComparison: Sendable {
         let ignoredPointers =
             Array(volatilePathsByUserProbe[userProbe] ?? []) + probe.ignoredPointers
         let texts = allowsAddedValues ? actual.texts : []
+        let comparedPaths =
+            wasReadAgainAfterFault
+            ? ComparableRun.comparedPaths(of: probe, for: userProbe.user, evidence) : nil
         let differences = expected.differences(from: actual).filter { difference in
             let isOneSided = difference.left == nil || difference.right == nil
             return !ignoredPointers.contains { difference.pointer.isInside($0) }
                 && !(isOneSided && isUnderGeneratedKey(difference.pointer, userProbe))
                 && !(allowsAddedValues && difference.left?.texts.isSubset(of: texts) ?? true)
+                && (comparedPaths.map { Self.isSignificant(difference, for: $0) } ?? true)
         }
         guard let first = differences.first else { return nil }
         func differenceList(_ side: (JSONValue?, JSONValue?) -> JSONValue?) -> String {
@@ -230,6 +235,41 @@ package struct StateComparison: Sendable {
             actual: Self.abbreviatedText(first.right)
         )
         return finding
+    }
+
+    /// Whether the backend read a customer from the provider after a fault, and not without the fault.
+    ///
+    /// Such a backend restores what the customer owns, but not what it has stored about the event,
+    /// such as the event's ID.
+    private var wasReadAgainAfterFault: Bool {
+        let plan = evidence.plan.subject
+        return (plan.hasRestart || plan.hasFaults) && Self.readsCustomers(evidence.subject)
+            && !evidence.baselines.contains(where: Self.readsCustomers)
+    }
+
+    private static func readsCustomers(_ record: RunRecord) -> Bool {
+        record.exchanges.contains { exchange in
+            exchange.from == .backend && exchange.request.method == "GET"
+                && ProviderTable.all[exchange.to]?.sender != nil
+                && (200..<300).contains(exchange.response?.status ?? 0)
+        }
+    }
+
+    /// Whether a difference is about a mapped field, and is more than the milliseconds that
+    /// RevenueCat's REST v1 leaves out (RevenueCat fact sheet, section 4.1).
+    private static func isSignificant(
+        _ difference: (pointer: JSONPointer, left: JSONValue?, right: JSONValue?),
+        for comparedPaths: [JSONPointer]
+    ) -> Bool {
+        let isMapped = comparedPaths.contains {
+            difference.pointer.isInside($0) || $0.isInside(difference.pointer)
+        }
+        guard let left = difference.left.flatMap(Instant.init(timeValue:)),
+            let right = difference.right.flatMap(Instant.init(timeValue:))
+        else { return isMapped }
+        let hasWholeSecond = [left, right].contains { $0.milliseconds % 1000 == 0 }
+        let isSameSecond = left.milliseconds / 1000 == right.milliseconds / 1000
+        return isMapped && !(hasWholeSecond && isSameSecond)
     }
 
     /// The mapped fields to be compared whose paths no probe response contained.

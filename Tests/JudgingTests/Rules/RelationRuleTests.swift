@@ -92,6 +92,42 @@ struct RelationRuleTests {
         #expect(builder.codes(RelationRule.self) == [.stateDiffers])
     }
 
+    @Test(
+        "what RevenueCat returns after a restart is compared, and not how the backend stores it",
+        arguments: [
+            (["access": true, "until": 1_795_000_000_000, "event": .null], true, false, false),
+            (["access": true, "until": 1_795_000_001_000, "event": .null], true, false, true),
+            (["access": false, "until": 1_795_000_000_963, "event": .null], true, false, true),
+            (["access": true, "until": 1_795_000_000_962, "event": .null], true, false, true),
+            (["access": true, "until": 1_795_000_000_000, "event": .null], false, false, true),
+            (["access": true, "until": 1_795_000_000_000, "event": .null], true, true, true),
+        ] as [(JSONValue, Bool, Bool, Bool)]
+    )
+    func restoredState(document: JSONValue, isRead: Bool, isReadWithoutFault: Bool, fails: Bool) {
+        func read(_ builder: EvidenceBuilder, _ number: Int) -> Exchange {
+            Exchange(
+                from: .backend,
+                to: .revenueCat,
+                namespace: "namespace-\(number)",
+                purpose: .call,
+                at: SampleContract.base,
+                request: HTTPMessage.Request("GET", "/v1/subscribers/\(builder.id(of: "ada"))"),
+                completed: 1,
+                outcome: .answered(HTTPMessage.Response(200))
+            )
+        }
+        var builder = builder(.faultFree)
+        builder.contract.steps.append(.restart(Restart(signal: .kill)))
+        builder.subject = run(builder, 0) { _ in document }
+        if isRead { builder.subject.append(read(builder, 0)) }
+        builder.baselines = (1...2).map { number in
+            run(builder, number) { _ in
+                ["access": true, "until": 1_795_000_000_963, "event": "stored"]
+            } + (isReadWithoutFault ? [read(builder, number)] : [])
+        }
+        #expect(builder.codes(RelationRule.self) == (fails ? [.stateDiffers] : []))
+    }
+
     @Test func `a short id is replaced by its user only where it appears alone`() {
         var builder = builder()
         func run(_ id: String, _ number: Int, until: String) -> [Exchange] {
