@@ -249,6 +249,27 @@ struct SavedRunTests {
         #expect(saved.truncationMessage == "the run did not finish; cases in the file: 2")
     }
 
+    @Test("a case without evidence keeps its trace, the backend's output and its long wait")
+    func caseWithoutEvidence() throws {
+        var failed = Self.report(2).cases[1]
+        failed.judgment = nil
+        failed.timeline = [EvidenceBuilder.delivery()]
+        failed.backendOutput = "a line"
+        var slow = Self.report(1).cases[0]
+        slow.neededLongWait = true
+        let report = RunReport(of: [failed, slow])
+        let text = try SavedRun.lines(report, profile: Profile()).joined(separator: "\n")
+        let again = try judged(text)
+        #expect(again.cases[0].timeline.map(\.purpose) == failed.timeline.map(\.purpose))
+        #expect(again.cases[0].base == failed.base)
+        #expect(again.cases[0].backendOutput == "a line")
+        #expect(
+            again.notesWithSummaries.first?.hasPrefix(
+                "1 case passed only after a long wait, such as test/case-0; "
+            ) == true
+        )
+    }
+
     @Test func `a saved run gets the same verdicts and contains no secret`() throws {
         var builder = EvidenceBuilder(expectation: SampleContract.expectation())
         builder.subject = [
@@ -257,10 +278,11 @@ struct SavedRunTests {
                 .answered(HTTPMessage.Response(500, body: Array("Bearer assay-test-token".utf8)))
             )
         ]
-        let result = CaseResult(judging: builder.evidence)
+        var result = CaseResult(judging: builder.evidence)
+        result.backendOutput = "refused Bearer assay-test-token"
         let report = RunReport(of: [result])
         let text = try SavedRun.lines(report, profile: builder.profile).joined(separator: "\n")
-        #expect(!text.contains("assay-test-token"))
+        #expect(!text.contains("assay-test-token") && text.contains("refused "))
         let again = try SavedRun(parsing: text).judged(knownFailures: KnownFailures())
         #expect(again.cases.map(\.verdict) == [.failed])
         #expect(again.cases.first?.findings == result.findings)

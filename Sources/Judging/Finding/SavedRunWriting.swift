@@ -155,6 +155,7 @@ package struct SavedRunWriter: Sendable {
         }
         var entry = SavedRun.Entry(result)
         entry.note = result.note.map(firstRedaction.text)
+        entry.backendOutput = result.backendOutput.map(firstRedaction.text)
         entry.subject = evidence.subject.redacted(by: firstRedaction)
         entry.baselines = evidence.baselines.map { $0.redacted(by: firstRedaction) }
         entry.observability = evidence.observability.redacted(by: firstRedaction)

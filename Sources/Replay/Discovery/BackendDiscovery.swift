@@ -158,6 +158,7 @@ package struct BackendDiscovery: Sendable {
         let guess = EnvironmentGuess(survey, own: own, standardNames: standardNames)
         if let entitlement = guess.entitlement ?? survey.entitlementUses.mostFrequentName {
             profile.entitlement = entitlement
+            note("entitlement", "the backend's files ask for the entitlement '\(entitlement)'")
         }
         if survey.usesTokens, !survey.readsKeyAddresses { adoptIDTokens() }
         guard profile.start != nil else {

@@ -43,4 +43,14 @@ struct EntitlementUsesTests {
         #expect(Self.name([pro, plus, pro].joined(separator: "\n")) == "pro")
         #expect(Self.name([pro, plus].joined(separator: "\n")) == nil)
     }
+
+    @Test("a name in a test file does not count")
+    func testFile() {
+        let silver = "entitlement_ids.includes('silver')"
+        let files = [
+            SourceSurvey.File(path: "src/hook.js", text: "entitlement_ids.includes('gold')"),
+            SourceSurvey.File(path: "test/hook.test.js", text: "\(silver)\n\(silver)"),
+        ]
+        #expect(SourceSurvey(files).entitlementUses.mostFrequentName == "gold")
+    }
 }
