@@ -75,6 +75,7 @@ package struct ProfileDefect: Hashable, Sendable {
     ///   - problem: The result of the check, without a period.
     ///   - profile: The discovered profile. If it has a request that creates a user, the request is
     ///     not the problem, but its response is.
+    /// - Returns: The defect, with lines to add only if the profile has no such request.
     package static func missingUser(_ problem: String, _ profile: Profile) -> ProfileDefect {
         let isUndefined =
             profile.creation == .register
