@@ -205,7 +205,7 @@ package struct StateComparison: Sendable {
             Array(volatilePathsByUserProbe[userProbe] ?? []) + probe.ignoredPointers
         let texts = allowsAddedValues ? actual.texts : []
         let comparedPaths =
-            wasReadAgainAfterFault
+            isReadInCaseWithFault
             ? ComparableRun.comparedPaths(of: probe, for: userProbe.user, evidence) : nil
         let differences = expected.differences(from: actual).filter { difference in
             let isOneSided = difference.left == nil || difference.right == nil
@@ -237,18 +237,14 @@ package struct StateComparison: Sendable {
         return finding
     }
 
-    /// Whether the backend read a customer from the provider after a fault, and not without the fault.
+    /// Whether the backend read a customer from the provider in a case with a fault.
     ///
     /// Such a backend restores what the customer owns, but not what it has stored about the event,
     /// such as the event's ID.
-    private var wasReadAgainAfterFault: Bool {
+    private var isReadInCaseWithFault: Bool {
         let plan = evidence.plan.subject
-        return (plan.hasRestart || plan.hasFaults) && Self.readsCustomers(evidence.subject)
-            && !evidence.baselines.contains(where: Self.readsCustomers)
-    }
-
-    private static func readsCustomers(_ record: RunRecord) -> Bool {
-        record.exchanges.contains { exchange in
+        guard plan.hasRestart || plan.hasFaults else { return false }
+        return evidence.subject.exchanges.contains { exchange in
             exchange.from == .backend && exchange.request.method == "GET"
                 && ProviderTable.all[exchange.to]?.sender != nil
                 && (200..<300).contains(exchange.response?.status ?? 0)

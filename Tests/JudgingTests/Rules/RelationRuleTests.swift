@@ -100,7 +100,7 @@ struct RelationRuleTests {
             (["access": false, "until": 1_795_000_000_963, "event": .null], true, false, true),
             (["access": true, "until": 1_795_000_000_962, "event": .null], true, false, true),
             (["access": true, "until": 1_795_000_000_000, "event": .null], false, false, true),
-            (["access": true, "until": 1_795_000_000_000, "event": .null], true, true, true),
+            (["access": true, "until": 1_795_000_000_000, "event": .null], true, true, false),
         ] as [(JSONValue, Bool, Bool, Bool)]
     )
     func restoredState(document: JSONValue, isRead: Bool, isReadWithoutFault: Bool, fails: Bool) {
