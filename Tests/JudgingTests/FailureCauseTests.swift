@@ -455,8 +455,11 @@ struct FailureCauseTests {
             .answered(HTTPMessage.Response(200)),
             sequence: sequence
         )
-        let keyText = key.map { #","idempotency_key":"\#($0)""# } ?? ""
-        push.request.body = Array(#"{"text":"\#(text)"\#(keyText)}"#.utf8)
+        // The second push has its members in another order, and its key in capitals.
+        let keyText = key.map { #""idempotency_key":"\#(sequence == 3 ? $0.uppercased() : $0)""# }
+        let members = [#""text":"\#(text)""#, keyText].compactMap(\.self)
+        let body = (sequence == 3 ? members.reversed() : members).joined(separator: ",")
+        push.request.body = Array("{\(body)}".utf8)
         push.call = ProviderCall(kind: "onesignal.notification", idempotencyKey: key)
         return push
     }

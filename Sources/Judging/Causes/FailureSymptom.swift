@@ -11,7 +11,7 @@ enum FailureSymptom: Hashable {
     case unansweredCall(CallShape)
     /// A fake refused a push because of its form, with the status and the text of the response.
     case refusedPush(CallShape, Int, String)
-    /// The backend sent the same push again with another idempotency key, or without one.
+    /// The backend sent the same push again with another idempotency key.
     case newKey(CallShape)
     case setupFailed(String)
     case unexpectedStatus(CallShape, Int, ResponseForm)
@@ -270,14 +270,16 @@ struct CaseSymptom {
 private struct RepeatedPush: Hashable {
     let call: CallShape
     let kind: String?
-    let bodyWithoutKey: String
+    /// The body without the key, in which the order of members does not matter.
+    let bodyWithoutKey: JSONValue?
 
     init(_ exchange: Exchange) {
         call = CallShape(exchange)
         kind = exchange.call?.kind
-        let body = String(decoding: exchange.request.body, as: UTF8.self)
-        let key = exchange.call?.idempotencyKey ?? ""
-        bodyWithoutKey = key.isEmpty ? body : body.replacing(key, with: "")
+        let key = exchange.call?.idempotencyKey?.lowercased()
+        bodyWithoutKey = exchange.request.bodyJSON?.mapLeaves { leaf in
+            leaf.string?.lowercased() == key && key != nil ? .null : leaf
+        }
     }
 }
 
