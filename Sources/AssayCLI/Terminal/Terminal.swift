@@ -87,29 +87,19 @@ enum Terminal {
     /// The name by which this program was called, so that printed commands run the same program.
     static var program: String { CommandLine.arguments.first ?? "assay" }
 
-    /// Whether a slow start of a backend has been reported.
-    private static let hasReportedSlowStart = Locked(false)
-    /// The wait from which each further slow start is reported, in seconds.
-    ///
-    /// A backend that needs a few seconds needs them at each of its restarts.
-    private static let repeatedWaitSecondsMin: Int64 = 10
+    /// The slow starts of backends that have been reported.
+    private static let slowStarts = Locked(SlowStarts())
 
-    /// Reports on standard error that a backend is not ready yet, with the reason.
-    ///
-    /// After the first report, only long waits are reported.
+    /// Reports on standard error that a backend is not ready yet, with the reason if it is a new
+    /// one.
     static func reportWaiting(_ startupWait: BackendUnderTest.StartupWait) {
-        let isRepeated = hasReportedSlowStart.withLock { isReported in
-            defer { isReported = true }
-            return isReported
-        }
-        guard !isRepeated || startupWait.time.milliseconds >= repeatedWaitSecondsMin * 1000 else {
-            return
-        }
-        let parts = [startupWait.last, startupWait.portMismatchMessage ?? ""].filter { !$0.isEmpty }
-        let reason = parts.isEmpty ? "" : ": " + parts.joined(separator: "; ")
+        let reason = [startupWait.last, startupWait.portMismatchMessage ?? ""]
+            .filter { !$0.isEmpty }.joined(separator: "; ")
         let seconds = startupWait.time.milliseconds / 1000
-        let text = "assay: waiting until the backend has started, \(seconds) s\(reason)"
-        error(text.printable.wrapped(width(STDERR_FILENO)).joined(separator: "\n       ") + "\n")
+        let line = slowStarts.withLock { $0.line(after: seconds, reason: reason) }
+        guard let line else { return }
+        let lines = "assay: \(line)".printable.wrapped(width(STDERR_FILENO))
+        error(lines.joined(separator: "\n       ") + "\n")
     }
 
     /// Reports on standard error that a backend is being built.

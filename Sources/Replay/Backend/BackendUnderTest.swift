@@ -12,6 +12,8 @@ package final class BackendUnderTest: Sendable {
         /// Whether the process exited because its port was still in use soon after Assay had
         /// stopped the backend.
         package var isPortConflict = false
+        /// The ports on which the process listens, if the expected one is not among them.
+        package var otherPorts: [Int] = []
     }
 
     package let client: any Transport
@@ -242,7 +244,8 @@ package final class BackendUnderTest: Sendable {
         return UnreachableError(
             description: (["\(target) was not ready after \(startTimeLimit.unsignedText): \(last)"]
                 + messageParts)
-                .filter { !$0.isEmpty }.joined(separator: "\n")
+                .filter { !$0.isEmpty }.joined(separator: "\n"),
+            otherPorts: otherPorts
         )
     }
 
@@ -255,19 +258,25 @@ package final class BackendUnderTest: Sendable {
             + "\(last.split(separator: " ").last ?? "")}'"
     }
 
+    /// The ports on which the process listens; none if the expected one is among them, or if its
+    /// ports are not known.
+    private var otherPorts: [Int] {
+        let ports = process?.listeningPorts ?? []
+        return URLComponents(string: target)?.port.map(ports.contains) == false ? ports : []
+    }
+
     /// A message about the ports on which the backend listens, with a remedy.
     ///
     /// Nil if the backend listens on the expected port, or if its ports are not known.
     private var portMismatchMessage: String? {
-        guard let process, let expectedPort = URLComponents(string: target)?.port else {
+        let ports = otherPorts
+        guard let first = ports.first, let expectedPort = URLComponents(string: target)?.port else {
             return nil
         }
-        let ports = process.listeningPorts
-        guard !ports.isEmpty, !ports.contains(expectedPort) else { return nil }
         let portList = ports.map(String.init).joined(separator: ", ")
         return
             "the backend listens on port \(portList), not on port \(expectedPort) from the environment "
             + "variable PORT; let the backend read PORT, write {{port}} into its start command, or "
-            + "set its address in the profile: 'target: http://127.0.0.1:\(ports[0])'"
+            + "set its address in the profile: 'target: http://127.0.0.1:\(first)'"
     }
 }

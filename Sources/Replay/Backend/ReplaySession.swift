@@ -22,11 +22,19 @@ package final class ReplaySession: Sendable {
         package let description: String
         /// Whether the backend process that Assay started has exited by itself.
         package let hasEnded: Bool
+        /// The ports on which the backend process listens, if the expected one is not among them.
+        package let otherPorts: [Int]
 
-        package init(kind: Kind, description: String, hasEnded: Bool = false) {
+        package init(
+            kind: Kind,
+            description: String,
+            hasEnded: Bool = false,
+            otherPorts: [Int] = []
+        ) {
             self.kind = kind
             self.description = description
             self.hasEnded = hasEnded
+            self.otherPorts = otherPorts
         }
     }
 
@@ -181,7 +189,8 @@ package final class ReplaySession: Sendable {
                 // The description contains output of the backend, in which secrets may occur.
                 description: ([error.description] + refusalLines).joined(separator: "\n")
                     .redacted(SecretDeclaration(profile)).value,
-                hasEnded: error.hasEnded
+                hasEnded: error.hasEnded,
+                otherPorts: error.otherPorts
             )
         }
     }

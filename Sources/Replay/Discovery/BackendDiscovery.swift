@@ -213,6 +213,10 @@ package struct BackendDiscovery: Sendable {
     /// Sets the profile of a backend whose users authenticate with ID tokens.
     private mutating func adoptIDTokens() {
         profile.idForm = .firebase
+        if let project = survey.tokenProject {
+            profile.tokenProject = project
+            note("firebase-project", "the backend accepts ID tokens of the project '\(project)'")
+        }
         // A backend that verifies tokens has a route that requires one, and it needs the address of
         // the token issuer when it starts.
         if profile.endpoints["protected"] == nil {
@@ -272,6 +276,15 @@ package struct BackendDiscovery: Sendable {
             do throws(ReplaySession.OpenError) {
                 return try await open(profile)
             } catch {
+                if let port = profile.adoptPort(among: error.otherPorts) {
+                    onProgress("the backend listens on port \(port); trying this port")
+                    note(
+                        "target",
+                        "the backend does not read PORT and listens on port \(port), so only one "
+                            + "instance of it can run at a time"
+                    )
+                    continue
+                }
                 // Only an exit shows that a variable is required. A backend that keeps running may
                 // warn about a variable that it does not need.
                 guard error.hasEnded else { throw error }
@@ -326,6 +339,7 @@ package struct BackendDiscovery: Sendable {
     /// Adds notes about pushes and reads of subscribers that a purchase did not cause.
     private mutating func noteMissingEffects(_ session: ReplaySession) {
         if acceptsEvents, let refusal = RefusedRequests(session: session).purchase {
+            doctorChecks.refusedPurchase = refusal
             note(
                 webhookNoteKey,
                 "the purchase of a user gets \(refusal.bodyExcerpt), although a test event is "
@@ -412,5 +426,19 @@ package struct BackendDiscovery: Sendable {
         for line in session.interception?.refusals.lines ?? [] {
             note("start: intercept", line, isUnresolved: true)
         }
+    }
+}
+
+extension Profile {
+    /// Takes the first of the ports on which a started backend listens as its fixed port.
+    ///
+    /// - Parameter ports: The ports, if the one that Assay chose is not among them.
+    /// - Returns: The port; nil if there is none, or if the profile or the start command decides
+    ///   about the port.
+    fileprivate mutating func adoptPort(among ports: [Int]) -> Int? {
+        guard let port = ports.first, target == nil, start?.command.contains("{{port}}") == false
+        else { return nil }
+        target = "http://127.0.0.1:\(port)"
+        return port
     }
 }

@@ -25,6 +25,9 @@ package struct DoctorChecks: Sendable {
         areProbeChangesObservable: false,
         latency: .zero
     )
+    /// The response with which the webhook route refused the purchase of a user; nil if it accepted
+    /// the purchase.
+    var refusedPurchase: HTTPMessage.Response?
 
     /// Checks the backend with requests that a sender of webhooks or an app could send.
     package static func checkBackend(_ executor: RunExecutor, name: String) async -> DoctorChecks {

@@ -260,7 +260,7 @@ struct DeletionSearch {
 extension RunExecutor {
     /// Returns the ID of a user of a new namespace, with the headers of an ID token for this user;
     /// nil if no token can be issued.
-    fileprivate func newTokenUser(_ namespace: String) async -> (
+    func newTokenUser(_ namespace: String) async -> (
         id: String, fields: [HTTPMessage.Field]
     )? {
         let execution = runWithoutSteps(namespace)

@@ -37,10 +37,14 @@ extension BackendDiscovery {
         )
         var bestMatch: (probe: Profile.Probe, doubtsByField: [String: String])?
         var userExistenceProbe: Profile.Probe?
+        // A route about something else may take an ID for its number, such as `8` of `8Kd…`.
+        let sentinelID = event["app_user_id"]?.string ?? ""
         for candidate in candidates {
             let probeBodies = Self.probeBodies(of: candidate.name, in: exchanges)
             guard let after = probeBodies.after else { continue }
-            if probeBodies.unknownUser == nil, userExistenceProbe == nil {
+            if probeBodies.unknownUser == nil, userExistenceProbe == nil,
+                candidate.isAboutUsers || after.containsText(sentinelID)
+            {
                 userExistenceProbe = candidate
             }
             guard ResponseSurvey.isChanged(probeBodies.before, after) else { continue }
@@ -137,7 +141,31 @@ extension BackendDiscovery {
     }
 }
 
+extension JSONValue {
+    /// Whether any value in the document is the given string or number.
+    fileprivate func containsText(_ text: String) -> Bool {
+        valuePaths.contains { pointer in
+            switch self[pointer] {
+            case .string(let value): value == text
+            case .number(let value): value.description == text
+            default: false
+            }
+        }
+    }
+}
+
 extension Profile.Probe {
+    private static let userWords = [
+        "user", "customer", "account", "member", "profile", "player", "device", "subscri", "access",
+        "entitle",
+    ]
+
+    /// Whether the path of the probe names users or what they have bought.
+    fileprivate var isAboutUsers: Bool {
+        guard case .get(let path) = source else { return false }
+        return Self.userWords.contains(where: path.lowercased().contains)
+    }
+
     /// The request or the command of the probe, as text for the user.
     fileprivate var text: String {
         switch source {

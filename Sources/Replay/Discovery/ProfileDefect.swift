@@ -1,5 +1,6 @@
-package import Contracts
+internal import Contracts
 internal import Providers
+internal import Values
 
 /// The first thing that is wrong with a discovered profile, so that few clauses can be tested.
 package struct ProfileDefect: Hashable, Sendable {
@@ -37,10 +38,13 @@ package struct ProfileDefect: Hashable, Sendable {
         if let users = discovery.doctorChecks.checkResults.first(where: {
             $0.topic == "users" && $0.state == .bad
         }) {
-            return missingUser(users.text, profile)
+            return ProfileDefect(text: "\(users.text).", lines: [])
         }
         let observability = discovery.doctorChecks.observability
         guard observability.arePushesObservable || observability.areProbeChangesObservable else {
+            if let refusal = discovery.doctorChecks.refusedPurchase {
+                return refusedPurchase(path: path, status: refusal.status)
+            }
             return ProfileDefect(
                 text: "a purchase changes no response and leads to no push.",
                 lines: ["probes:", "  subscription:", "    get: \"/YOUR/PATH/{{id}}\""]
@@ -69,21 +73,13 @@ package struct ProfileDefect: Hashable, Sendable {
         )
     }
 
-    /// Returns the defect that no user can be created.
-    ///
-    /// - Parameters:
-    ///   - problem: The result of the check, without a period.
-    ///   - profile: The discovered profile. If it has a request that creates a user, the request is
-    ///     not the problem, but its response is.
-    /// - Returns: The defect, with lines to add only if the profile has no such request.
-    package static func missingUser(_ problem: String, _ profile: Profile) -> ProfileDefect {
-        let isUndefined =
-            profile.creation == .register
-            && profile.namesOfDefaultEndpoints.contains("register")
-        guard isUndefined else { return ProfileDefect(text: "\(problem).", lines: []) }
-        return ProfileDefect(
-            text: "no request creates a user.",
-            lines: ["users:", "  create: {post: /YOUR/PATH, body: {userId: \"{{id}}\"}}"]
+    /// Returns the defect of a route that accepts a test event, but no purchase of a user.
+    package static func refusedPurchase(path: String, status: Int) -> ProfileDefect {
+        ProfileDefect(
+            text: "POST \(path) accepts a test event, but returns \(status) for the purchase of a "
+                + "user. Its response is above, and the output of the backend may name the reason. "
+                + "If the backend does not know the user, set 'users: create' in the profile.",
+            lines: []
         )
     }
 

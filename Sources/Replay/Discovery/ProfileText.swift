@@ -91,8 +91,11 @@ extension BackendDiscovery {
     }
 
     private var names: [String] {
-        profile.entitlement == Profile().entitlement
-            ? [] : ["entitlement: \(Self.yamlScalar(profile.entitlement))"]
+        let usual = Profile()
+        return [
+            ("entitlement", profile.entitlement, usual.entitlement),
+            ("firebase-project", profile.tokenProject, usual.tokenProject),
+        ].filter { $0.1 != $0.2 }.map { "\($0.0): \(Self.yamlScalar($0.1))" }
     }
 
     private var probes: [String] {

@@ -135,16 +135,25 @@ struct ResponseSurvey: Sendable {
 
     // MARK: Words for access
 
+    /// The values of a flag in a database without a type for flags.
+    private static let (zero, one) = (JSONValue.number(JSONNumber(0)), JSONValue.number(JSONNumber(1)))
+
     private static let noAccessWords: Set<String> = [
         "free", "none", "inactive", "basic", "no", "expired", "unsubscribed", "",
     ]
 
-    /// Finds a string that changed with the purchase, such as a subscription level or a status, and
-    /// returns it as the reading for the field `access`.
+    /// Finds a flag of 0 and 1 or a string that changed with the purchase, such as a subscription
+    /// level or a status, and returns it as the reading for the field `access`.
     private mutating func accessReading(
         _ leafValues: [(JSONPointer, String, JSONValue)],
         _ before: JSONValue?
     ) -> Profile.FieldReading? {
+        let flag = leafValues.first { pointer, name, value in
+            value == Self.one && [Self.zero, .null, nil].contains(before?[pointer])
+                && Self.containsWord(name, Self.accessWords)
+                && !Self.containsWord(name, ["trial", "sandbox", "grace"])
+        }
+        if let flag { return Profile.FieldReading(pointer: flag.0, meaning: .isOneOf([Self.one])) }
         for (pointer, name, value) in leafValues {
             guard let text = value.string, text.count < 30, let oldValue = before?[pointer],
                 oldValue != value,

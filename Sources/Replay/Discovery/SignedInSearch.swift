@@ -20,45 +20,168 @@ extension BackendDiscovery {
         }.map(\.path).uniqued()
     }
 
-    /// Finds a route that rejects a caller without an ID token and accepts a caller with one.
+    /// Finds a route that rejects a caller without an ID token and accepts a caller with one, and
+    /// the request with which an app creates the user of a token.
     mutating func findSignedInProbe(_ session: ReplaySession) async {
         guard survey.usesTokens, let protectedEndpoint = profile.endpoints["protected"] else {
             return
         }
-        let execution = executor(session).runWithoutSteps(name + "-p")
-        let id = execution.namespace.id(of: "ada")
-        let credentials = Profile.Credentials(actor: id)
+        let executor = executor(session)
         let client = session.backend.client
-        for path in (ownDataRoutes + [protectedEndpoint.path]).uniqued().prefix(20) {
+        profile.endpoints["protected"] = nil
+        // The routes that accept the token, but find no user.
+        var pathsWithoutUser: [String] = []
+        let paths = (ownDataRoutes + [protectedEndpoint.path]).uniqued().prefix(20)
+        for (index, path) in paths.enumerated() {
             var request = HTTPMessage.Request("GET", path)
             let anonymousOutcome = await client.send(request, within: .seconds(5))
             guard case .answered(let refusal) = anonymousOutcome,
                 RouteStatuses.refused.contains(refusal.status),
-                // Without credentials, the route cannot be tried, so it is not a candidate.
-                let fields = try? await execution.requests.credentials(
-                    credentials,
-                    NamedValues([:])
-                )
+                // A route that has seen a token may have created its user, so each route gets
+                // another user. Without a token, the route cannot be tried.
+                let (id, fields) = await executor.newTokenUser("\(name)-p\(index)")
             else { continue }
             request.fields += fields
             let signedInOutcome = await client.send(request, within: .seconds(5))
-            guard case .answered(let acceptedResponse) = signedInOutcome,
-                (200..<300).contains(acceptedResponse.status)
-            else {
-                continue
+            guard case .answered(let response) = signedInOutcome else { continue }
+            if (200..<300).contains(response.status), profile.endpoints["protected"] == nil {
+                let document = response.bodyJSON
+                var endpoint = Profile.Endpoint(method: "GET", path: path)
+                endpoint.responseIDPointer = document?.valuePaths.first {
+                    document?[$0] == .string(id)
+                }
+                profile.endpoints["protected"] = endpoint
             }
-            let document = acceptedResponse.bodyJSON
-            var endpoint = Profile.Endpoint(method: "GET", path: path)
-            endpoint.responseIDPointer = document?.valuePaths.first { document?[$0] == .string(id) }
-            profile.endpoints["protected"] = endpoint
-            note("endpoints: protected", "GET \(path) requires an ID token and accepts one")
+            if response.status == 404 { pathsWithoutUser.append(path) }
+        }
+        let search = SignedInCreationSearch(discovery: self, session: session)
+        if profile.creation == .register,
+            let found = await search.creation(shownBy: pathsWithoutUser)
+        {
+            found.adopt(in: &profile)
+            note("users: create", found.text)
+        }
+        guard let endpoint = profile.endpoints["protected"] else {
+            note(
+                "endpoints: protected",
+                "no route was found that requires an ID token and accepts one",
+                isUnresolved: true
+            )
             return
         }
-        profile.endpoints["protected"] = nil
         note(
             "endpoints: protected",
-            "no route was found that requires an ID token and accepts one",
-            isUnresolved: true
+            "\(endpoint.method) \(endpoint.path) requires an ID token and accepts one"
         )
+    }
+}
+
+/// Searches for the request with which an app creates the user of an ID token.
+struct SignedInCreationSearch {
+    let discovery: BackendDiscovery
+    let session: ReplaySession
+
+    /// Words in the paths of routes that an app calls after a user has signed in, the most likely
+    /// one first.
+    private static let pathWords = [
+        "sync", "register", "signup", "sign-up", "bootstrap", "onboard", "users", "user", "session",
+        "login", "signin", "sign-in", "verify", "auth", "account", "profile", "me",
+    ]
+    private static let routeCountMax = 8
+
+    /// A request that creates the user of an ID token.
+    struct Found {
+        let endpoint: Profile.Endpoint
+        /// The location of the user's ID in the response; nil if the response does not contain it.
+        let id: JSONPointer?
+        /// The path of a route that shows the user's own data only after the creation.
+        let ownDataPath: String
+        /// Whether the request is refused without a token.
+        let requiresToken: Bool
+
+        /// The request as text for the user.
+        var text: String {
+            "POST \(endpoint.path) with an ID token creates a user: only then GET \(ownDataPath) "
+                + "returns 200"
+        }
+
+        /// Stores the request in a profile, also as a route that requires a token if the profile has
+        /// no other.
+        func adopt(in profile: inout Profile) {
+            var creation = endpoint
+            creation.credentials = Profile.Credentials(actor: "{{id}}")
+            profile.creation = .request(creation)
+            profile.endpoints["register"] = nil
+            guard requiresToken, profile.endpoints["protected"] == nil else { return }
+            var protected = endpoint
+            protected.responseIDPointer = id
+            profile.endpoints["protected"] = protected
+        }
+    }
+
+    /// Returns the first request after which a route accepts a token of a user whom it did not know
+    /// before; nil if there is none.
+    ///
+    /// - Parameter paths: The routes that accept the token of a new user, but find no user.
+    func creation(shownBy paths: [String]) async -> Found? {
+        guard !paths.isEmpty else { return nil }
+        let executor = discovery.executor(session)
+        for (index, route) in routes.prefix(Self.routeCountMax).enumerated() {
+            let namespace = "\(discovery.name)-c\(index)"
+            guard let (id, fields) = await executor.newTokenUser(namespace) else { return nil }
+            let endpoint = Profile.Endpoint(
+                method: "POST",
+                path: route.path,
+                body: route.bodyNames.isEmpty ? nil : RequestMembers.body(route.bodyNames)
+            )
+            var values = NamedValues(
+                texts: ["id": id, "device": namespace, "platform": "ios"]
+            )
+            values.markMissing(.endpoint)
+            let request = endpoint.request(from: values)
+            let isRefused = RouteStatuses.refused.contains(await response(request)?.status ?? 0)
+            guard let created = await response(request, fields),
+                (200..<300).contains(created.status)
+            else { continue }
+            for path in paths.prefix(3) {
+                let ownData = await response(HTTPMessage.Request("GET", path), fields)
+                guard let ownData, (200..<300).contains(ownData.status) else { continue }
+                let document = created.bodyJSON
+                return Found(
+                    endpoint: endpoint,
+                    id: document?.valuePaths.first { document?[$0] == .string(id) },
+                    ownDataPath: path,
+                    requiresToken: isRefused
+                )
+            }
+        }
+        return nil
+    }
+
+    /// The routes that may create the user, the most likely one first.
+    private var routes: [SourceSurvey.Route] {
+        func rank(_ route: SourceSurvey.Route) -> Int? {
+            let path = route.path.lowercased()
+            guard !SourceSurvey.pathWordsWithoutUser.contains(where: path.contains) else {
+                return nil
+            }
+            let lastPart = path.split(separator: "/").last ?? ""
+            return Self.pathWords.firstIndex { lastPart.contains($0) }
+        }
+        return discovery.survey.routes
+            .filter { ["POST", ""].contains($0.method) && !$0.hasID }
+            .compactMap { route in rank(route).map { (route: route, rank: $0) } }
+            .sorted { $0.rank < $1.rank }.map(\.route)
+    }
+
+    private func response(
+        _ request: HTTPMessage.Request,
+        _ fields: [HTTPMessage.Field] = []
+    ) async -> HTTPMessage.Response? {
+        var request = request
+        request.fields += fields
+        let outcome = await session.backend.client.send(request, within: .seconds(10))
+        guard case .answered(let response) = outcome else { return nil }
+        return response
     }
 }

@@ -67,6 +67,8 @@ package struct SourceSurvey: Sendable {
     package private(set) var calledProviders: Set<Exchange.Party> = []
     /// The entitlements that the code compares with those of an event.
     private(set) var entitlementUses = EntitlementUses()
+    /// The project whose ID tokens the backend accepts, from a key file; nil if no file names it.
+    private(set) var tokenProject: String?
     /// Whether any source code was found.
     package private(set) var hasCode = false
     /// Whether the code computes an HMAC to sign or verify data.
@@ -179,6 +181,7 @@ package struct SourceSurvey: Sendable {
     package static func isManifest(_ path: String) -> Bool {
         let name = path.split(separator: "/").last.map(String.init) ?? path
         return manifestNames.contains(name) || name.hasSuffix(".csproj") || isVariableExample(name)
+            || TokenProject.mayBeNamed(inFile: name)
     }
 
     /// Returns whether only the existence of the file matters, and not its content.
@@ -215,7 +218,7 @@ package struct SourceSurvey: Sendable {
                 variables.append(Variable(name: name, fallback: value, location: location))
             }
         case _ where Self.isVariableExample(name): readVariableExamples(file)
-        default: break
+        default: tokenProject = tokenProject ?? TokenProject.id(in: file)
         }
     }
 

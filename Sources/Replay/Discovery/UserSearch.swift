@@ -156,10 +156,11 @@ extension String {
 }
 
 extension SourceSurvey {
-    /// Words in the paths of routes that do not create a user, or that may destroy data.
-    private static let otherPathWords = [
-        "webhook", "hook", "login", "logout", "password", "delete", "remove", "deactivate",
-        "cancel", "purge", "reset", "refund", "ban",
+    /// Words in the paths of routes that neither create nor sign in a user, or that may destroy
+    /// data.
+    static let pathWordsWithoutUser = [
+        "hook", "logout", "password", "delete", "remove", "deactivate", "cancel", "purge", "reset",
+        "refund", "ban",
     ]
 
     /// The routes that may create a user, the most likely one first.
@@ -168,7 +169,8 @@ extension SourceSurvey {
             let path = route.path.lowercased()
             return ["POST", ""].contains(route.method) && !route.hasID
                 && BackendDiscovery.userPathWords.contains { path.contains($0) }
-                && !Self.otherPathWords.contains { path.contains($0) }
+                && !path.contains("login")
+                && !Self.pathWordsWithoutUser.contains { path.contains($0) }
         }.sorted { $0.userRank < $1.userRank }
     }
 }

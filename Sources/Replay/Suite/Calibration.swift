@@ -1,5 +1,6 @@
 internal import Contracts
 internal import FakeServers
+internal import Judging
 internal import Providers
 internal import Values
 
@@ -87,9 +88,13 @@ struct Calibration {
 }
 
 extension HTTPMessage.Response {
-    /// The status and the first 160 bytes of the body, which often contain the reason for an error.
+    /// The status and the first 160 bytes of the body on one line, which often contain the reason
+    /// for an error; of an HTML page only the title.
     var bodyExcerpt: String {
-        let text = String(decoding: body.prefix(160), as: UTF8.self)
-        return text.isEmpty ? "\(status)" : "\(status) \(text)"
+        guard !isHTMLPage else { return pageDescription }
+        let words = String(decoding: body.prefix(160), as: UTF8.self).split {
+            $0.isWhitespace || $0.isNewline
+        }
+        return (["\(status)"] + words).joined(separator: " ")
     }
 }

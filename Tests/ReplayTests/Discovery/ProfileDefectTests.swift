@@ -2,7 +2,7 @@ import Contracts
 import Replay
 import Testing
 
-/// What `assay init` says about the first thing that is wrong.
+/// The first thing that is wrong, as `assay init` states it.
 @Suite("The defect of a discovered profile")
 struct ProfileDefectTests {
     @Test("a refused event asks for a value of the environment only if the backend fails")
@@ -20,17 +20,14 @@ struct ProfileDefectTests {
         }
     }
 
-    @Test("a request that creates a user and is refused is not a missing request")
-    func refusedUser() {
-        let problem = "a user cannot be created: POST /signup returns 429"
-        var profile = Profile()
-        #expect(ProfileDefect.missingUser(problem, profile).text == "no request creates a user.")
-        #expect(ProfileDefect.missingUser(problem, profile).lines.first == "users:")
-        profile.creation = .request(Profile.Endpoint(method: "POST", path: "/signup"))
-        let refused = ProfileDefect(text: problem + ".", lines: [])
-        #expect(ProfileDefect.missingUser(problem, profile) == refused)
-        profile = Profile()
-        profile.namesOfDefaultEndpoints.remove("register")
-        #expect(ProfileDefect.missingUser(problem, profile) == refused)
+    @Test("a refused purchase names its route, its status and the setting of the user")
+    func refusedPurchase() {
+        for status in 400..<600 {
+            let defect = ProfileDefect.refusedPurchase(path: "/hook", status: status)
+            #expect(defect.text.contains("POST /hook accepts a test event"))
+            #expect(defect.text.contains("returns \(status) for the purchase of a user"))
+            #expect(defect.text.contains("'users: create'"))
+            #expect(defect.lines.isEmpty)
+        }
     }
 }

@@ -29,27 +29,48 @@ struct WebhookSecretSearch: Sendable {
     /// - Returns: The variable with the secret that proves the sender, and the variable with the key
     ///   for signatures if it is another one.
     func best(in variables: [SourceSurvey.Variable]) -> (proof: Match?, signing: String?) {
-        let signing = mostLikely(variables.filter(isForSignatures), score)
-        let header = mostLikely(variables.filter { !isForSignatures($0) }, score)
-        guard let header else { return (signing.map { Match(name: $0, isSigned: true) }, nil) }
+        var signing = mostLikely(variables.filter(isForSignatures), score)
+        var header = mostLikely(variables.filter { !isForSignatures($0) }, score)
+        // Beside a secret of the sender, one without a relation to the sender belongs to another
+        // service, such as a payment provider.
+        if let first = signing, let second = header, isOfSender(first) != isOfSender(second) {
+            if isOfSender(first) { header = nil } else { signing = nil }
+        }
+        guard let header = header?.name else {
+            return (signing.map { Match(name: $0.name, isSigned: true) }, nil)
+        }
         let parts = EnvironmentGuess.parts(of: header)
         let isNamedForHeader = !parts.isDisjoint(with: ["AUTH", "AUTHORIZATION", "TOKEN", "BEARER"])
         let mayBeSigned =
             signing == nil && uses.kinds[header] == nil && usesHMAC && parts.contains("SECRET")
             && !isNamedForHeader
-        return (Match(name: header, isSigned: mayBeSigned), signing)
+        return (Match(name: header, isSigned: mayBeSigned), signing?.name)
     }
 
     private func mostLikely(
         _ variables: [SourceSurvey.Variable],
         _ score: (SourceSurvey.Variable) -> Int?
-    ) -> String? {
+    ) -> SourceSurvey.Variable? {
         let scored = variables.compactMap { variable in
-            score(variable).map { (name: variable.name, score: $0) }
+            score(variable).map { (variable: variable, score: $0) }
         }
         return scored.enumerated().max {
             ($0.element.score, -$0.offset) < ($1.element.score, -$1.offset)
-        }?.element.name
+        }?.element.variable
+    }
+
+    /// Returns whether the name of a variable, its file or its use shows that it belongs to the
+    /// sender of the webhooks.
+    private func isOfSender(_ variable: SourceSurvey.Variable) -> Bool {
+        let parties = [
+            EnvironmentGuess.provider(of: variable)?.party, uses.parties[variable.name],
+        ]
+        return isInWebhookFile(variable)
+            || parties.contains { $0?.secret("authorization") != nil }
+    }
+
+    private func isInWebhookFile(_ variable: SourceSurvey.Variable) -> Bool {
+        webhookFile.map { variable.location.hasPrefix($0 + ":") } ?? false
     }
 
     /// Returns whether a secret is a key with which the sender signs webhooks.
@@ -72,7 +93,7 @@ struct WebhookSecretSearch: Sendable {
         else { return nil }
         let use = uses.kinds[variable.name]
         guard use != .key else { return nil }
-        let isInWebhookFile = webhookFile.map { variable.location.hasPrefix($0 + ":") } ?? false
+        let isInWebhookFile = isInWebhookFile(variable)
         guard let provider = EnvironmentGuess.provider(of: variable) else {
             let names = WebhookRoutes.otherSenders.map { $0.uppercased() }
             return isHook && !names.contains(where: parts.contains)

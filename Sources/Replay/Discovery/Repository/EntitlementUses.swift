@@ -32,6 +32,8 @@ struct EntitlementUses: Sendable {
     private static let patterns: [Pattern] = [
         // entitlement_id == "pro", ENTITLEMENT = 'pro', entitlementId: "pro"
         #"(?i)\bentitlement(?:_?id|_?name|_?key)?["']?\s*(?::\s*\w+\s*)?(?:[:=!]=?=?)\s*["'](?<name>[^"'\s]{2,60})["']"#,
+        // ENTITLEMENT_ID = 'Acme Pro'
+        #"(?i)\bentitlement_?(?:id|name|key)["']?\s*(?::\s*\w+\s*)?(?:[:=!]=?=?)\s*["'](?<name>[^"'\s]{2,40}(?: [^"'\s]{1,40}){1,2})["']"#,
         // "pro" in entitlement_ids
         #"(?i)["'](?<name>[^"'\s]{2,60})["']\s+(?:not\s+)?in\s+[\w.\[\]"']*entitlements?(?:_?ids)?\b"#,
         // entitlementIds.includes("pro"), entitlements.get("pro"), entitlementIDs.Contains("pro")
@@ -53,8 +55,8 @@ struct EntitlementUses: Sendable {
     ]
 
     private static func isName(_ text: String) -> Bool {
-        let isWord = text.allSatisfy { $0.isLetter || $0.isNumber || "_-.:".contains($0) }
-        return isWord && !otherWords.contains(text.lowercased())
+        let hasOnlyWords = text.allSatisfy { $0.isLetter || $0.isNumber || "_-.: ".contains($0) }
+        return hasOnlyWords && !otherWords.contains(text.lowercased())
             && !text.lowercased().hasPrefix("entitlement")
     }
 }

@@ -268,7 +268,8 @@ extension Framework {
         starts: [
             StartRule(
                 file: #"\.py$"#,
-                text: #"^[ \t]*(?:\w+\.run\(|uvicorn\.run\(|\w+\.serve_forever\(|web\.run_app\()"#,
+                text:
+                    #"^[ \t]*(?:\w+\.run\(|uvicorn\.run\(|\w+\.serve_forever\(|web\.run_app\(|run\(\s*(?:app\s*=\s*)?\w+\s*,[^\n]*\b(?:host|port|server)\s*=)"#,
                 command: "python {{file}}",
                 isWeak: true
             )

@@ -76,7 +76,7 @@ struct EventRefusal: Sendable {
     /// The refusal in one line, for a run without a case of the violated clause.
     var warning: String {
         "\(exchange.request.method) \(exchange.request.target) "
-            + (exchange.response.map { "returns \($0.shortDescription)" } ?? "sends no response")
+            + (exchange.response.map { "returns \($0.bodyExcerpt)" } ?? "sends no response")
             + " to \(eventText) (clause \(invariant.contract.clause)); answer 200, or the sender "
             + "delivers it again and again"
     }

@@ -146,7 +146,7 @@ struct Preflight {
         guard let first = exchanges.first, let response = first.response,
             exchanges.allSatisfy({ statuses.contains($0.response?.status ?? 0) })
         else { return nil }
-        return (first, response.shortDescription)
+        return (first, response.bodyExcerpt)
     }
 }
 

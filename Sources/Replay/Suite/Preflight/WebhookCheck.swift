@@ -26,7 +26,7 @@ struct WebhookCheck {
     func problem() async -> String? {
         guard let first = purchases.first else { return nil }
         guard let response = first.response else { return missingResponse(first) }
-        let text = "\(route) returns \(response.shortDescription)"
+        let text = "\(route) returns \(response.bodyExcerpt)"
         func isEach(_ isMeant: (HTTPMessage.Response) -> Bool) -> Bool {
             purchases.allSatisfy { $0.response.map(isMeant) ?? false }
         }
@@ -110,9 +110,8 @@ struct WebhookCheck {
 }
 
 extension HTTPMessage.Response {
-    /// The status and the beginning of the body, or the title of an HTML page.
-    var shortDescription: String {
-        guard isHTMLPage else { return bodyExcerpt }
+    /// The status and the title of an HTML page.
+    var pageDescription: String {
         let text = String(decoding: body.prefix(4096), as: UTF8.self)
         let title = text.firstRange(of: "<title>").flatMap { start in
             text[start.upperBound...].firstRange(of: "</title>").map { end in
