@@ -55,6 +55,19 @@ struct DiagnosisTests {
         #expect(told.remedy == code.facts.remedy)
     }
 
+    @Test("only a feature that a backend may lack on purpose can be intended", arguments: Feature.allCases)
+    func intended(feature: Feature) {
+        for clause in feature.optionalClauses.sorted() {
+            let remedy = diagnosis(.wrongStateValue, clause, needs: [feature]).remedyIfIntended
+            // A backend without string IDs has another form of IDs, which the profile says.
+            if feature == .stringIDs {
+                #expect(remedy == nil)
+            } else {
+                #expect(remedy?.contains("except: [\(feature.rawValue)]") == true, "\(clause)")
+            }
+        }
+    }
+
     @Test func `a remedy that was found is kept`() {
         #expect(diagnosis(.wrongStateValue, "S-10", remedy: "turn it").remedy == "turn it")
     }

@@ -276,7 +276,8 @@ package struct BackendDiscovery: Sendable {
             do throws(ReplaySession.OpenError) {
                 return try await open(profile)
             } catch {
-                if let port = profile.adoptPort(among: error.otherPorts) {
+                if let port = error.fixedPort(profile) {
+                    profile.target = "http://127.0.0.1:\(port)"
                     onProgress("the backend listens on port \(port); trying this port")
                     note(
                         "target",
@@ -429,16 +430,11 @@ package struct BackendDiscovery: Sendable {
     }
 }
 
-extension Profile {
-    /// Takes the first of the ports on which a started backend listens as its fixed port.
-    ///
-    /// - Parameter ports: The ports, if the one that Assay chose is not among them.
-    /// - Returns: The port; nil if there is none, or if the profile or the start command decides
-    ///   about the port.
-    fileprivate mutating func adoptPort(among ports: [Int]) -> Int? {
-        guard let port = ports.first, target == nil, start?.command.contains("{{port}}") == false
-        else { return nil }
-        target = "http://127.0.0.1:\(port)"
-        return port
+extension ReplaySession.OpenError {
+    /// The fixed port on which the backend listens instead of the one that Assay chose; nil if it
+    /// listens on none, or if the profile or the start command decides about the port.
+    fileprivate func fixedPort(_ profile: Profile) -> Int? {
+        profile.target == nil && profile.start?.command.contains("{{port}}") == false
+            ? otherPorts.first : nil
     }
 }

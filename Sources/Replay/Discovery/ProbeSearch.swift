@@ -63,17 +63,15 @@ extension BackendDiscovery {
             )
             return
         }
-        profile.probes = [bestMatch.probe]
-        if let userExistenceProbe, userExistenceProbe.source != bestMatch.probe.source {
-            var probe = userExistenceProbe
-            probe.name = "user"
-            profile.probes.insert(probe, at: 0)
-        }
         let names = bestMatch.probe.readings.keys.sorted().joined(separator: ", ")
         note("probes", "\(bestMatch.probe.text) shows \(names)")
         for (field, doubt) in bestMatch.doubtsByField.sorted(by: { $0.key < $1.key }) {
             note("probes: read: \(field)", doubt, isUnresolved: true)
         }
+        profile.probes = [bestMatch.probe]
+        guard var probe = userExistenceProbe, probe.source != bestMatch.probe.source else { return }
+        probe.name = "user"
+        profile.probes.insert(probe, at: 0)
     }
 
     /// Returns the responses of a probe about an unknown user, and about a user before and after a

@@ -17,6 +17,29 @@ struct StateRuleTests {
         return EvidenceBuilder(expectation: expectation)
     }
 
+    @Test("access, product and expiry are reported before flags", arguments: ["access", "product"])
+    func leadingFields(leading: String) {
+        var builder = builder(leading, leading == "access" ? true : "premium_monthly")
+        let flags = ["will-renew", "refunded"].map {
+            StateExpectation.Field(name: $0, value: true, location: SampleContract.location)
+        }
+        builder.contract.expectation.states[0].fields.insert(contentsOf: flags, at: 0)
+        for name in ["will-renew", "refunded", leading] {
+            builder.profile.probes[0].readings[name] = Profile.FieldReading(
+                pointer: JSONPointer(tokens: [name]),
+                meaning: .value
+            )
+        }
+        builder.subject = [
+            EvidenceBuilder.probe([
+                "will-renew": false, "refunded": false, "access": false, "product": "other",
+            ])
+        ]
+        let findings = StateRule.findings(in: builder.evidence)
+        #expect(findings.count == 3)
+        #expect(findings.first?.expected.contains(leading) == true, "\(findings)")
+    }
+
     private static let spellings: [(JSONValue, [FindingCode])] = [
         (["access": true], []), (["access": 1], []), (["access": false], [.wrongStateValue]),
         (["access": .null], [.wrongStateValue]), (["other": true], [.wrongStateValue]),

@@ -26,12 +26,22 @@ struct EntitlementUsesTests {
     func found(text: String) { #expect(Self.name(text) == "gold_pro") }
 
     @Test(
+        "a name of several words is found where an ID is set",
+        arguments: [
+            "const ENTITLEMENT_ID = 'Acme Pro';", #"entitlementName: "Acme Pro""#,
+            #"if entitlement_id == "Acme Pro":"#,
+        ]
+    )
+    func foundWords(text: String) { #expect(Self.name(text) == "Acme Pro") }
+
+    @Test(
         "another text is no entitlement",
         arguments: [
             #"entitlement["expires_date"]"#, #"entitlements.get("active")"#,
             #"event.get("entitlement_ids")"#, #"entitlement = "None""#,
             #"log("entitlement: none")"#,
             "the entitlement 'gold_pro' of a user", #"entitlement: "a b""#,
+            #"entitlement_id: "Acme Pro is not in the list of products""#,
         ]
     )
     func notFound(text: String) { #expect(Self.name(text) == nil) }

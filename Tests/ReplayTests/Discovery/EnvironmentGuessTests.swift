@@ -141,4 +141,29 @@ struct EnvironmentGuessTests {
         #expect(guess.open.map(\.name) == ["DATABASE_URL"])
         #expect(guess.entitlement == "pro")
     }
+
+    @Test("the key of another service's webhooks is not the sender's", arguments: ["FINCRA", "BANK"])
+    func otherService(service: String) {
+        let sender = """
+            // RevenueCat
+            const token = process.env.REVENUECAT_HOOK_AUTH;
+            if (req.headers.authorization !== token) return res.sendStatus(401);
+            """
+        let other = """
+            const key = process.env.\(service)_WEBHOOK_SECRET;
+            crypto.createHmac('sha512', key).update(body).digest('hex');
+            """
+        func guess(_ texts: [String]) -> EnvironmentGuess {
+            let files = texts.enumerated().map {
+                SourceSurvey.File(path: "\($0).js", text: $1)
+            }
+            return EnvironmentGuess(SourceSurvey(files), standardNames: [])
+        }
+        let both = guess([sender, other])
+        #expect(both.authorization == "REVENUECAT_HOOK_AUTH")
+        #expect(both.signing == nil)
+        #expect(both.values["\(service)_WEBHOOK_SECRET"] == "assay-test")
+        // Without another secret, the only one may be the sender's.
+        #expect(guess([other]).authorization == "\(service)_WEBHOOK_SECRET")
+    }
 }

@@ -105,6 +105,33 @@ struct InitTests {
         }
     }
 
+    @Test(
+        "the port on which a backend listens is tried if nothing else decides about the port",
+        arguments: [
+            ("node index.js", nil, "http://127.0.0.1:8123"),
+            ("node index.js --port {{port}}", nil, nil),
+            ("node index.js", "http://127.0.0.1:9000", "http://127.0.0.1:9000"),
+        ] as [(String, String?, String?)]
+    )
+    func fixedPort(command: String, target: String?, expected: String?) async {
+        let targets = Locked<[String?]>([])
+        var profile = Profile()
+        profile.start = Profile.StartSettings(command: command)
+        profile.target = target
+        await #expect(throws: ReplaySession.OpenError.self) {
+            _ = try await BackendDiscovery.discover(profile, SourceSurvey([]), name: "n") {
+                profile throws(ReplaySession.OpenError) in
+                targets.withLock { $0.append(profile.target) }
+                throw ReplaySession.OpenError(
+                    kind: .unreachable,
+                    description: "not ready",
+                    otherPorts: [8123, 9229]
+                )
+            }
+        }
+        #expect(targets.withLock { $0 } == (target == expected ? [target] : [target, expected]))
+    }
+
     @Test func `a backend that exits for another reason is reported with its last output`()
         async throws
     {

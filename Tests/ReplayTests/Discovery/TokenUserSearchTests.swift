@@ -1,0 +1,161 @@
+import Contracts
+import Programs
+import Replay
+import Testing
+import TestSupport
+import Values
+
+/// `assay init` with backends whose users sign in with ID tokens, but exist only after a request of
+/// the app.
+@Suite("Users of ID tokens")
+struct TokenUserSearchTests {
+    /// A backend in one file: it accepts ID tokens of one project only, `POST /api/users/sync`
+    /// creates the user of a token, and a flag of 0 and 1 shows the access.
+    private static let backend = """
+        import base64, json, sys
+        from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+        import firebase_admin.auth as auth
+
+        class App:
+            def __init__(self): self.routes = {}
+            def route(self, method, path):
+                def register(function):
+                    self.routes[method, path] = function
+                    return function
+                return register
+            def get(self, path): return self.route("GET", path)
+            def post(self, path): return self.route("POST", path)
+
+        app = App()
+        users = {}
+        ENTITLEMENT_ID = 'Acme Pro'
+
+        def caller(request):
+            token = request.headers.get("authorization", "").removeprefix("Bearer ")
+            if not token: return None
+            claims = auth.verify_id_token(token)
+            return claims["sub"] if claims["aud"] == "acme-5f3a" else None
+
+        @app.get("/api/plan")
+        def plan(request):
+            user = caller(request)
+            return (401, {}) if user is None else (200, {"plan": None})
+
+        @app.get("/api/users/me")
+        def me(request):
+            user = caller(request)
+            if user is None: return 401, {}
+            return (200, {"user": users[user]}) if user in users else (404, {"error": "no user"})
+
+        @app.post("/api/users/sync")
+        def sync(request):
+            user = caller(request)
+            if user is None: return 401, {}
+            users.setdefault(user, {"id": user, "is_premium": 0, "until": None})
+            return 200, {"user": users[user]}
+
+        @app.get("/api/lottery/:id")
+        def lottery(request): return 200, {"week": 7}
+
+        @app.post("/webhooks/revenuecat")
+        def revenuecat_webhook(request):
+            event = request.json()["event"]
+            user = users.get(event.get("app_user_id"))
+            if user is not None and ENTITLEMENT_ID in (event.get("entitlement_ids") or []):
+                user["is_premium"] = int(event["type"] == "INITIAL_PURCHASE")
+                user["until"] = event.get("expiration_at_ms")
+            return 200, {}
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            def answer(self):
+                length = int(self.headers.get("content-length") or 0)
+                text = self.rfile.read(length) or b"{}"
+                self.json = lambda: json.loads(text)
+                path = self.path
+                # An ID is a draw of the lottery if a user has it.
+                if path.startswith("/api/lottery/"):
+                    path = "/api/lottery/:id" if path.split("/")[-1] in users else "/none"
+                try: status, body = app.routes.get((self.command, path), lambda _: (404, {}))(self)
+                except Exception: status, body = 400, {}
+                data = json.dumps(body).encode()
+                self.send_response(status)
+                self.send_header("content-length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+            do_GET = do_POST = answer
+            def log_message(self, *_): pass
+
+        ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+        """
+
+    /// The part of the official SDK that the backend uses, with the emulator's unsigned tokens.
+    private static let sdk = """
+        import base64, json
+
+        def verify_id_token(token):
+            claims = token.split(".")[1]
+            return json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))
+        """
+
+    private static let keyFile = """
+        {"type": "service_account", "project_id": "acme-5f3a", "private_key": "k"}
+        """
+
+    private static let hasPython =
+        ProgramCommand.findExecutable("python3", searchPath: "/usr/local/bin:/usr/bin:/bin") != nil
+
+    private static func initialize(_ source: String) async throws -> (output: String, profile: String)
+    {
+        let folder = try TemporaryFolder()
+        try folder.write(source, to: "app.py")
+        try folder.write("firebase-admin\n", to: "requirements.txt")
+        try folder.write(keyFile, to: "acme-firebase-adminsdk.json")
+        try folder.write("", to: "firebase_admin/__init__.py")
+        try folder.write(sdk, to: "firebase_admin/auth.py")
+        let result = try await Program.run(
+            ["init", "--start", "exec python3 app.py {{port}}"],
+            folder: folder.path
+        )
+        #expect(result.status == 0, "\(result.output)\(result.errors)")
+        return (result.output + result.errors, folder.read("assay.yaml") ?? "")
+    }
+
+    @Test(.enabled(if: hasPython))
+    func `a request that creates the user of a token is found, and the flag that a purchase sets`()
+        async throws
+    {
+        let (output, profile) = try await Self.initialize(Self.backend)
+        let expectedLines = [
+            "  create: {post: /api/users/sync, as: \"{{id}}\"}", "  ids: firebase",
+            "entitlement: Acme Pro", "firebase-project: acme-5f3a", "    get: /api/users/me",
+            "    as: \"{{id}}\"", "      access: {at: /user/is_premium, is: [1]}",
+            "      expires: /user/until", "  protected: GET /api/plan",
+        ]
+        for line in expectedLines {
+            #expect(profile.contains(line + "\n"), "\(line) in\n\(profile)\(output)")
+        }
+        // A route that only seems to know users is no probe.
+        #expect(!profile.contains("lottery"), "\(profile)")
+    }
+
+    @Test(.enabled(if: hasPython))
+    func `a route that creates the user is also the one that requires a token`() async throws {
+        let source = Self.backend.replacing("@app.get(\"/api/plan\")\n", with: "")
+        let (output, profile) = try await Self.initialize(source)
+        #expect(
+            profile.contains("  protected: {post: /api/users/sync, id: /user/id}\n"),
+            "\(profile)\(output)"
+        )
+    }
+
+    @Test(.enabled(if: hasPython))
+    func `a route that knows every user of a token needs no request before`() async throws {
+        let source = Self.backend.replacing(
+            "return (200, {\"user\": users[user]}) if user in users else (404, {\"error\": \"no user\"})",
+            with: "return sync(request)"
+        )
+        let (output, profile) = try await Self.initialize(source)
+        #expect(profile.contains("  create: {command: [\"true\"]}\n"), "\(profile)\(output)")
+    }
+}
