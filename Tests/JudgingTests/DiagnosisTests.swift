@@ -55,7 +55,10 @@ struct DiagnosisTests {
         #expect(told.remedy == code.facts.remedy)
     }
 
-    @Test("only a feature that a backend may lack on purpose can be intended", arguments: Feature.allCases)
+    @Test(
+        "only a feature that a backend may lack on purpose can be intended",
+        arguments: Feature.allCases
+    )
     func intended(feature: Feature) {
         for clause in feature.optionalClauses.sorted() {
             let remedy = diagnosis(.wrongStateValue, clause, needs: [feature]).remedyIfIntended

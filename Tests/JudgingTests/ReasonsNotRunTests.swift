@@ -1,5 +1,6 @@
 import Contracts
 import Judging
+import TestSupport
 import Testing
 import Values
 
@@ -8,19 +9,7 @@ import Values
 struct ReasonsNotRunTests {
     private static func result(_ note: String, _ verdict: Verdict = .notRun) -> CaseResult {
         CaseResult(
-            contract: Contract(
-                id: "a/b/c",
-                variant: "",
-                title: "a case",
-                clause: "S-03",
-                level: .must,
-                source: "a test",
-                needs: [],
-                given: [],
-                steps: [],
-                expectation: Contracts.Expectation(responses: .statuses([200])),
-                location: SourceLocation(path: "c.yaml", line: 1, column: 1)
-            ),
+            contract: SampleContract.contract([], expectation: SampleContract.expectation()),
             verdict: verdict,
             note: note,
             isDeclaredUnsupported: true

@@ -132,6 +132,67 @@ struct AgentReportTests {
         #expect(text.contains("   … 24 more requests\n"))
     }
 
+    /// A case in which the backend accepts an event and then refuses another one, without a finding
+    /// about a status.
+    private static func lateDeviation(
+        _ kind: FindingCode,
+        _ status: Int,
+        body: String
+    ) -> CaseResult {
+        ReportFixtures.result(.failed) {
+            $0.timeline = (1...3).map { number in
+                var exchange = ReportFixtures.exchange(
+                    .revenueCat,
+                    .backend,
+                    .delivery(name: "event-\(number)", attempt: 1),
+                    "POST /hook",
+                    number: number,
+                    outcome: .answered(HTTPMessage.Response(number == 1 ? status : 200))
+                )
+                exchange.request.body = Array(body.utf8)
+                return exchange
+            }
+            $0.contract.steps = (1...3).map { number in
+                let event = EventSpec(type: .documented(.renewal), user: "ada")
+                return .deliver(Delivery(name: "event-\(number)", subject: .event(event)))
+            }
+            var finding = Finding(kind, expected: "true", actual: "false", evidence: [3])
+            if kind == .wrongStateValue {
+                finding.firstDifference = ValueDifference(path: "x", expected: "1", actual: "2")
+            }
+            $0.findings = [finding]
+        }
+    }
+
+    @Test(
+        "an earlier refusal decides, unless the finding is about a status",
+        arguments: [200, 500]
+    )
+    func decidingRequest(status: Int) {
+        func marked(_ result: CaseResult) -> String {
+            let text = Self.render(ReportFixtures.report([result]))
+            return String(text.split(separator: "\n").first { $0.hasPrefix("   > ") } ?? "")
+        }
+        let wrongValue = marked(Self.lateDeviation(.wrongStateValue, status, body: "{}"))
+        #expect(wrongValue.contains(status == 500 ? " event-1 " : " event-3 "), "\(wrongValue)")
+        let wrongStatus = marked(Self.lateDeviation(.responseStatus, status, body: "{}"))
+        #expect(wrongStatus.contains(" event-3 "), "\(wrongStatus)")
+    }
+
+    @Test("the body of a refused request is longer than that of an accepted one")
+    func requestLengths() {
+        let body = "{\"event\":{\"type\":\"" + String(repeating: "x", count: 3_000) + "\"}}"
+        func length(_ result: CaseResult) -> Int {
+            let text = Self.render(ReportFixtures.report([result]))
+            return text.split(separator: "\n").first { $0.hasPrefix("     request ") }?.count ?? 0
+        }
+        #expect(
+            (1_300...1_500).contains(length(Self.lateDeviation(.wrongStateValue, 500, body: body)))
+        )
+        #expect((300...500).contains(length(Self.lateDeviation(.effectMissing, 200, body: body))))
+        #expect(length(Self.lateDeviation(.wrongStateValue, 200, body: body)) == 0)
+    }
+
     // MARK: The law about the length
 
     /// A report of a run with many failures of many kinds, with long texts from a backend.

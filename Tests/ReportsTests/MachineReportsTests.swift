@@ -323,6 +323,29 @@ struct MachineReportsTests {
     private static let replay = ReplayCommand(["assay", "verify", "--seed", "7"])
         .redacted(SecretDeclaration())
 
+    @Test func `the other deviations of a cause are in each report`() throws {
+        let report = ReportFixtures.report(ReportFixtures.deviations(4))
+        let cause = try #require(FailureCauses(report).all.first)
+        #expect(cause.otherDeviations.count == 3)
+        let json = JSONValue(ifValid: Array(JSONReport.render(report.redacted()).utf8))
+        let members = json?["causes"]?.array?.first?["deviations"]?.array ?? []
+        let markdown = MarkdownReport.render(report.redacted(), replay: Self.replay)
+        let page = HTMLReport.render(report.redacted(), replay: nil)
+        #expect(members.count == 3)
+        #expect(markdown.contains("Other deviations:\n\n- "))
+        #expect(page.contains("<summary>other deviations</summary>"))
+        for (deviation, member) in zip(cause.otherDeviations, members) {
+            let caseID = report.cases[deviation.representativeIndex].contract.caseID
+            #expect(member["title"]?.string == deviation.title)
+            #expect(member["first"]?.string == caseID)
+            #expect(markdown.contains(", such as in `\(caseID)`\n"))
+            #expect(page.contains(", such as in <code>\(caseID)</code></li>"))
+        }
+        let one = ReportFixtures.report(ReportFixtures.deviations(1))
+        #expect(!HTMLReport.render(one.redacted(), replay: nil).contains("other deviations"))
+        #expect(!JSONReport.render(one.redacted()).contains("deviations"))
+    }
+
     @Test func `a summary shows counts, causes and the command to rerun`() {
         let text = MarkdownReport.render(
             ReportFixtures.report(

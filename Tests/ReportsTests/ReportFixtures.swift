@@ -59,6 +59,28 @@ enum ReportFixtures {
         return result
     }
 
+    /// Failed cases of one clause, each with another wrong value after another event, so that the
+    /// first deviation is a cause and the others are listed in it.
+    static func deviations(_ count: Int) -> [CaseResult] {
+        RevenueCatEventType.Documented.allCases.prefix(count).enumerated().map { index, type in
+            result(.failed, "a/case-\(index)") {
+                var finding = Finding(.stateDiffers, expected: "true", actual: "false")
+                finding.firstDifference = ValueDifference(
+                    path: "user/access",
+                    expected: "true",
+                    actual: "false"
+                )
+                $0.findings = [finding]
+                $0.contract.steps = [
+                    RevenueCatEventType.documented(.initialPurchase), .documented(type),
+                ].map {
+                    let event = EventSpec(type: $0, user: "ada")
+                    return .deliver(Delivery(name: "\(index)", subject: .event(event)))
+                }
+            }
+        }
+    }
+
     static func report(
         _ cases: [CaseResult],
         coversWholeSuite: Bool = false,

@@ -135,8 +135,9 @@ struct ResponseSurvey: Sendable {
 
     // MARK: Words for access
 
-    /// The values of a flag in a database without a type for flags.
-    private static let (zero, one) = (JSONValue.number(JSONNumber(0)), JSONValue.number(JSONNumber(1)))
+    // A database without a type for flags stores 0 and 1.
+    private static let zero = JSONValue.number(JSONNumber(0))
+    private static let one = JSONValue.number(JSONNumber(1))
 
     private static let noAccessWords: Set<String> = [
         "free", "none", "inactive", "basic", "no", "expired", "unsubscribed", "",

@@ -119,10 +119,10 @@ struct SignedInCreationSearch {
         }
     }
 
-    /// Returns the first request after which a route accepts a token of a user whom it did not know
-    /// before; nil if there is none.
+    /// Searches for a request after which a route knows the user of a token.
     ///
     /// - Parameter paths: The routes that accept the token of a new user, but find no user.
+    /// - Returns: The first such request; nil if there is none.
     func creation(shownBy paths: [String]) async -> Found? {
         guard !paths.isEmpty else { return nil }
         let executor = discovery.executor(session)

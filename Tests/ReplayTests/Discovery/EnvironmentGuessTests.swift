@@ -142,7 +142,10 @@ struct EnvironmentGuessTests {
         #expect(guess.entitlement == "pro")
     }
 
-    @Test("the key of another service's webhooks is not the sender's", arguments: ["FINCRA", "BANK"])
+    @Test(
+        "the key of another service's webhooks is not the sender's",
+        arguments: ["FINCRA", "BANK"]
+    )
     func otherService(service: String) {
         let sender = """
             // RevenueCat

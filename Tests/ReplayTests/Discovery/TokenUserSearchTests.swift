@@ -105,8 +105,9 @@ struct TokenUserSearchTests {
     private static let hasPython =
         ProgramCommand.findExecutable("python3", searchPath: "/usr/local/bin:/usr/bin:/bin") != nil
 
-    private static func initialize(_ source: String) async throws -> (output: String, profile: String)
-    {
+    private static func initialize(_ source: String) async throws -> (
+        output: String, profile: String
+    ) {
         let folder = try TemporaryFolder()
         try folder.write(source, to: "app.py")
         try folder.write("firebase-admin\n", to: "requirements.txt")
