@@ -29,9 +29,13 @@ enum UserExistence: Hashable {
             ?? probes.first {
                 evidence.observability.probesShowingExistence?.contains($0.name) == true
             }
-        let presencesInProbes = (probeForExistence.map { [$0] } ?? probes).compactMap { probe in
-            countsRefusedLookups && record.refusesLookup(of: user, probe: probe.name)
-                ? .missing : Self.presence(of: user, by: probe.name, in: record, evidence)
+        let presencesInProbes = (probeForExistence.map { [$0] } ?? probes).compactMap { probe -> UserPresence? in
+            if countsRefusedLookups, record.refusesLookup(of: user, probe: probe.name) {
+                return .missing
+            }
+            let presence = Self.presence(of: user, by: probe.name, in: record, evidence)
+            return presence == .found && countsRefusedLookups
+                && Self.mayCreateUser(probe, user, record, evidence) ? .sameAsUnknownUser : presence
         }
         if presencesInProbes.contains(.found) {
             self = .found
@@ -47,6 +51,23 @@ enum UserExistence: Hashable {
                         ?? "no probe of the profile can distinguish an unknown ID from a "
                         + "registered user without purchases"
             )
+        }
+    }
+
+    /// Returns whether a probe may itself have created the user that it finds: it returns a document
+    /// about an unknown user too, and every mapped field has the same value in it.
+    private static func mayCreateUser(
+        _ probe: Profile.Probe,
+        _ user: String,
+        _ record: RunRecord,
+        _ evidence: CaseEvidence
+    ) -> Bool {
+        guard let unknown = evidence.observability.unknownUserDocuments?[probe.name],
+            case .document(let document) = record.state(of: user, probe: probe.name),
+            !probe.readings.isEmpty
+        else { return false }
+        return probe.readings.values.allSatisfy { reading in
+            reading.conditions.allSatisfy { document[$0.pointer] == unknown[$0.pointer] }
         }
     }
 

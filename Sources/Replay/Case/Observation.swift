@@ -62,6 +62,7 @@ extension CaseRequests {
     ) async -> Exchange {
         var values = NamedValues([
             "id": .string(id), "device": .string(namespace.installID(of: user)),
+            "platform": "ios",
         ])
         // A probe with a whole URL is sent to that server instead of the backend.
         let origin = path.isAddress ? OriginClients.origin(of: path) : ""

@@ -213,7 +213,9 @@ package struct BackendDiscovery: Sendable {
     /// Sets the profile of a backend whose users authenticate with ID tokens.
     private mutating func adoptIDTokens() {
         profile.idForm = .firebase
-        if let project = survey.tokenProject {
+        let project =
+            survey.tokenProject ?? own.tokenProject ?? TokenProject.id(in: survey.variables)
+        if let project {
             profile.tokenProject = project
             note("firebase-project", "the backend accepts ID tokens of the project '\(project)'")
         }

@@ -98,6 +98,12 @@ extension BackendDiscovery {
         return (unknownUser.first ?? nil, knownUser.first ?? nil, knownUser.last ?? nil)
     }
 
+    private static func isAboutPurchases(_ path: String) -> Bool {
+        ["subscri", "entitle", "premium", "membership", "billing"].contains(
+            where: path.lowercased().contains
+        )
+    }
+
     func probeCandidates() -> [Profile.Probe] {
         var paths: [(path: String, credentials: Profile.Credentials?)] = []
         let idToken = survey.usesTokens ? Profile.Credentials(actor: "{{id}}") : nil
@@ -126,7 +132,10 @@ extension BackendDiscovery {
         let uniquePaths = paths.uniqued {
             "\($0.path) \($0.credentials?.templateNames.sorted() ?? [])"
         }
-        return uniquePaths.prefix(40).enumerated().map {
+        // A backend may have more routes than can be tried.
+        let purchasePaths = uniquePaths.filter { Self.isAboutPurchases($0.path) }
+        let otherPaths = uniquePaths.filter { !Self.isAboutPurchases($0.path) }
+        return (purchasePaths + otherPaths).prefix(40).enumerated().map {
             var probe = Profile.Probe(
                 name: "candidate-\($0)",
                 source: .get($1.path),

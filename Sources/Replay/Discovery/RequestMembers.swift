@@ -72,6 +72,12 @@ enum RequestMembers {
     /// missing, and without those that it refuses; nil if the response names none.
     static func body(after refusal: HTTPMessage.Response, of body: JSONValue) -> JSONValue? {
         let names = (body.object?.members ?? []).map(\.key)
+        let choices = expectedValues(in: refusal).filter { body[$0.key] != .string($0.value) }
+        if !choices.isEmpty, choices.allSatisfy({ names.contains($0.key) }) {
+            var members = body.object ?? [:]
+            for (name, value) in choices { members[name] = .string(value) }
+            return .object(members)
+        }
         let missing = missingNames(in: refusal).filter { !names.contains($0) }
         if !missing.isEmpty { return Self.body(names + missing) }
         let refused = refusedNames(in: refusal, of: names)
@@ -97,6 +103,21 @@ enum RequestMembers {
             String($0.output.1)
         }
         return (located + required).uniqued()
+    }
+
+    /// Returns the first value that each refused member may have, such as `mentor` for
+    /// `Input should be 'mentor' or 'apprentice'` of FastAPI.
+    static func expectedValues(in response: HTTPMessage.Response) -> [String: String] {
+        guard (400..<500).contains(response.status) else { return [:] }
+        var values: [String: String] = [:]
+        for detail in response.bodyJSON?["detail"]?.array ?? [] {
+            guard let location = detail["loc"]?.array?.compactMap(\.string), location.count == 2,
+                let expected = detail["ctx"]?["expected"]?.string,
+                let value = expected.firstMatch(of: /'([^']+)'/)?.output.1
+            else { continue }
+            values[location[1]] = String(value)
+        }
+        return values
     }
 
     /// Returns the names of sent members that a response refuses, such as `referralCode` in

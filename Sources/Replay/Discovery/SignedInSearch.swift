@@ -96,7 +96,7 @@ struct SignedInCreationSearch {
         let id: JSONPointer?
         /// The path of a route that shows the user's own data only after the creation.
         let ownDataPath: String
-        /// Whether the request is refused without a token.
+        /// Whether the request is refused without a token, and accepted each time with one.
         let requiresToken: Bool
 
         /// The request as text for the user.
@@ -129,44 +129,83 @@ struct SignedInCreationSearch {
         for (index, route) in routes.prefix(Self.routeCountMax).enumerated() {
             let namespace = "\(discovery.name)-c\(index)"
             guard let (id, fields) = await executor.newTokenUser(namespace) else { return nil }
-            let endpoint = Profile.Endpoint(
-                method: "POST",
-                path: route.path,
-                body: route.bodyNames.isEmpty ? nil : RequestMembers.body(route.bodyNames)
-            )
-            var values = NamedValues(
-                texts: ["id": id, "device": namespace, "platform": "ios"]
-            )
-            values.markMissing(.endpoint)
-            let request = endpoint.request(from: values)
-            let isRefused = RouteStatuses.refused.contains(await response(request)?.status ?? 0)
-            guard let created = await response(request, fields),
-                (200..<300).contains(created.status)
-            else { continue }
+            let values = ["id": id, "device": namespace, "platform": "ios"]
+            guard let (endpoint, created) = await accepted(route, values, fields) else { continue }
+            let anonymousStatus = await response(to: endpoint, values)?.status ?? 0
+            // A route that accepts a user only once refuses good tokens later.
+            let repeatedStatus = await response(to: endpoint, values, fields)?.status ?? 0
+            let showsToken =
+                RouteStatuses.refused.contains(anonymousStatus)
+                && (200..<300).contains(repeatedStatus)
             for path in paths.prefix(3) {
                 let ownData = await response(HTTPMessage.Request("GET", path), fields)
                 guard let ownData, (200..<300).contains(ownData.status) else { continue }
                 let document = created.bodyJSON
                 return Found(
                     endpoint: endpoint,
-                    id: document?.valuePaths.first { document?[$0] == .string(id) },
+                    id: document?.valuePaths.first {
+                        document?[$0] == .string(id)
+                            && ($0.tokens.last ?? "").lowercased().hasSuffix("id")
+                    },
                     ownDataPath: path,
-                    requiresToken: isRefused
+                    requiresToken: showsToken
                 )
             }
         }
         return nil
     }
 
+    /// The largest number of bodies that are tried at a route.
+    private static let bodyCountMax = 4
+
+    /// Returns the first request to a route that is accepted, with its response; nil if each is
+    /// refused.
+    private func accepted(
+        _ route: SourceSurvey.Route,
+        _ values: [String: String],
+        _ fields: [HTTPMessage.Field]
+    ) async -> (endpoint: Profile.Endpoint, response: HTTPMessage.Response)? {
+        var body = route.bodyNames.isEmpty ? nil : RequestMembers.body(route.bodyNames)
+        for _ in 0..<Self.bodyCountMax {
+            let endpoint = Profile.Endpoint(method: "POST", path: route.path, body: body)
+            guard let response = await response(to: endpoint, values, fields) else { return nil }
+            if (200..<300).contains(response.status) { return (endpoint, response) }
+            // A request without a body may be refused for this reason alone.
+            guard let sent = body else {
+                body = .object([:])
+                continue
+            }
+            guard let next = RequestMembers.body(after: response, of: sent), next != sent else {
+                return nil
+            }
+            body = next
+        }
+        return nil
+    }
+
+    private func response(
+        to endpoint: Profile.Endpoint,
+        _ texts: [String: String],
+        _ fields: [HTTPMessage.Field] = []
+    ) async -> HTTPMessage.Response? {
+        var values = NamedValues(texts: texts)
+        values.markMissing(.endpoint)
+        return await response(endpoint.request(from: values), fields)
+    }
+
     /// The routes that may create the user, the most likely one first.
     private var routes: [SourceSurvey.Route] {
         func rank(_ route: SourceSurvey.Route) -> Int? {
             let path = route.path.lowercased()
-            guard !SourceSurvey.pathWordsWithoutUser.contains(where: path.contains) else {
+            let otherWords = SourceSurvey.pathWordsWithoutUser + ["push", "notification", "device"]
+            guard !otherWords.contains(where: path.contains) else {
                 return nil
             }
             let lastPart = path.split(separator: "/").last ?? ""
-            return Self.pathWords.firstIndex { lastPart.contains($0) }
+            let words = lastPart.split { !$0.isLetter }.map(String.init)
+            return Self.pathWords.firstIndex { word in
+                word == lastPart || words.contains(word)
+            }
         }
         return discovery.survey.routes
             .filter { ["POST", ""].contains($0.method) && !$0.hasID }

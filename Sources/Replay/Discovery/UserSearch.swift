@@ -51,10 +51,12 @@ extension BackendDiscovery {
         }
         profile.endpoints["register"] = nil
         profile.creation = .command(["true"])
-        if survey.usesTokens {
+        if survey.usesTokens, let endpoint = profile.endpoints["protected"] {
+            profile.creation = .request(endpoint.asFirstRequest)
             note(
                 "users: create",
-                "every request with an ID token belongs to a user, so no user is created before"
+                "the first request of a user with an ID token is \(endpoint.method) "
+                    + "\(endpoint.path)"
             )
             return
         }
@@ -108,11 +110,13 @@ extension BackendDiscovery {
     ) {
         var endpoint = endpoint
         profile.idForm = idForm
-        let id = registrationResponse.flatMap {
-            RequestMembers.id(
-                in: $0.responseJSON,
-                sentBody: String(decoding: $0.sentBody, as: UTF8.self)
-            )
+        let id = registrationResponse.flatMap { sentBody, response in
+            endpoint.keepsSentID(sentBody, response)
+                ? nil
+                : RequestMembers.id(
+                    in: response,
+                    sentBody: String(decoding: sentBody, as: UTF8.self)
+                )
         }
         if let (pointer, value) = id {
             endpoint.responseIDPointer = pointer
@@ -144,6 +148,26 @@ extension BackendDiscovery {
             "POST \(endpoint.path) creates a user"
                 + (id.map { " and returns its ID at \($0.0)" } ?? "")
         )
+    }
+}
+
+extension Profile.Endpoint {
+    /// The request with an ID token that an app sends for a user first.
+    fileprivate var asFirstRequest: Profile.Endpoint {
+        var endpoint = self
+        endpoint.responseIDPointer = nil
+        endpoint.credentials = Profile.Credentials(actor: "{{id}}")
+        return endpoint
+    }
+
+    /// Returns whether the response of a registration contains the ID that the request sent.
+    ///
+    /// Such a backend knows the user by the ID of the app, also if it returns the ID of its own row.
+    fileprivate func keepsSentID(_ sentBody: [UInt8], _ response: JSONValue) -> Bool {
+        guard let pointer = body?.templatePointersInJSON["id"],
+            let sentID = JSONValue(ifValid: sentBody)?[pointer]
+        else { return false }
+        return response.valuePaths.contains { response[$0] == sentID }
     }
 }
 

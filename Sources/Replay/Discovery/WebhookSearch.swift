@@ -166,9 +166,13 @@ private struct WebhookTrial {
                 "TEST event to POST \(path): "
                     + (response.status < 400 ? "\(response.status)" : response.bodyExcerpt)
             )
+            // A declared route that fails is likelier than a later one that refuses the sender.
             let isBetter =
-                bestCandidate.map { response.status.webhookRank > $0.status.webhookRank }
-                ?? true
+                bestCandidate.map { best in
+                    response.status.webhookRank > best.status.webhookRank
+                        && (best.status < 500 || response.status < 300
+                            || !declaredPaths.contains(best.path))
+                } ?? true
             if isBetter { bestCandidate = (path, response.status) }
             // A route that the files declare exists, even if it rejects the sender. A route that
             // names the sender is the right one, even if it refuses the event.

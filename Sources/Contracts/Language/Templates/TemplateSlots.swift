@@ -168,7 +168,7 @@ extension TemplateScope {
                     }
             case .endpoint: Call.valueNames + ["account", Self.idTokenName]
             case .login: []
-            case .userLogin: ["id", "device"]
+            case .userLogin: ["id", "device", "platform"]
             case .creation:
                 ["id", "device", "platform", "source", "timestamp", Self.idTokenName]
             case .account: ["account", "password", Self.idTokenName]

@@ -11,6 +11,8 @@ package struct OwnVariables: Sendable {
     let emptyNames: Set<String>
     /// The databases that the values name, by the name of the variable.
     package let databases: [Database]
+    /// The project whose ID tokens the backend accepts; nil if no value names it.
+    let tokenProject: String?
 
     /// A database that a variable names, without the user and the password.
     package struct Database: Hashable, Sendable {
@@ -55,6 +57,7 @@ package struct OwnVariables: Sendable {
             ]
         }
         self.databases = databases
+        tokenProject = TokenProject.id(in: set)
     }
 
     private static let schemes: Set<String> = [

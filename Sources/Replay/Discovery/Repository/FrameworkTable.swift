@@ -267,7 +267,7 @@ extension Framework {
         extensions: ["py"],
         starts: [
             StartRule(
-                file: #"\.py$"#,
+                file: #"^(?!(?:.*/)?(?:alembic|migrations)/).*\.py$"#,
                 text:
                     #"^[ \t]*(?:\w+\.run\(|uvicorn\.run\(|\w+\.serve_forever\(|web\.run_app\(|run\(\s*(?:app\s*=\s*)?\w+\s*,[^\n]*\b(?:host|port|server)\s*=)"#,
                 command: "python {{file}}",

@@ -22,8 +22,31 @@ enum TokenProject {
         else { return nil }
         let id =
             name == settingsFile
-            ? content["projects"]?["default"]?.string
-            : content["type"]?.string == "service_account" ? content["project_id"]?.string : nil
+            ? content["projects"]?["default"]?.string : Self.id(ofServiceAccount: content)
         return id.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// Returns the ID of the project that environment variables name: the one of a service account
+    /// whose key is a value, or else the value of a variable for the project.
+    static func id(in values: [String: String]) -> String? {
+        let sorted = values.sorted { $0.key < $1.key }
+        let account = sorted.lazy.filter { $0.value.contains("service_account") }
+            .compactMap { JSONValue(ifValid: Array($0.value.utf8)).flatMap(id(ofServiceAccount:)) }
+            .first
+        return account ?? sorted.first { isNameOfProject($0.key) }?.value
+    }
+
+    /// Returns the ID of the project that the code uses if no variable names it.
+    static func id(in variables: [SourceSurvey.Variable]) -> String? {
+        variables.first { isNameOfProject($0.name) && $0.fallback?.isEmpty == false }?.fallback
+    }
+
+    private static func isNameOfProject(_ name: String) -> Bool {
+        let name = name.uppercased()
+        return name.contains("FIREBASE") && name.hasSuffix("PROJECT_ID")
+    }
+
+    private static func id(ofServiceAccount content: JSONValue) -> String? {
+        content["type"]?.string == "service_account" ? content["project_id"]?.string : nil
     }
 }
