@@ -29,7 +29,8 @@ enum UserExistence: Hashable {
             ?? probes.first {
                 evidence.observability.probesShowingExistence?.contains($0.name) == true
             }
-        let presencesInProbes = (probeForExistence.map { [$0] } ?? probes).compactMap { probe -> UserPresence? in
+        let presencesInProbes = (probeForExistence.map { [$0] } ?? probes).compactMap {
+            probe -> UserPresence? in
             if countsRefusedLookups, record.refusesLookup(of: user, probe: probe.name) {
                 return .missing
             }

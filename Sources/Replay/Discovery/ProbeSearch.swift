@@ -36,16 +36,16 @@ extension BackendDiscovery {
             periodEnd: event["expiration_at_ms"].flatMap(Instant.init(timeValue:))
         )
         var bestMatch: (probe: Profile.Probe, doubtsByField: [String: String])?
-        var userExistenceProbe: Profile.Probe?
+        var existenceProbes: [Profile.Probe] = []
         // A route about something else may take an ID for its number, such as `8` of `8Kd…`.
         let sentinelID = event["app_user_id"]?.string ?? ""
         for candidate in candidates {
             let probeBodies = Self.probeBodies(of: candidate.name, in: exchanges)
             guard let after = probeBodies.after else { continue }
-            if probeBodies.unknownUser == nil, userExistenceProbe == nil,
+            if probeBodies.unknownUser == nil,
                 candidate.isAboutUsers || after.containsText(sentinelID)
             {
-                userExistenceProbe = candidate
+                existenceProbes.append(candidate)
             }
             guard ResponseSurvey.isChanged(probeBodies.before, after) else { continue }
             let survey = ResponseSurvey(before: probeBodies.before, after: after, purchase)
@@ -68,10 +68,7 @@ extension BackendDiscovery {
         for (field, doubt) in bestMatch.doubtsByField.sorted(by: { $0.key < $1.key }) {
             note("probes: read: \(field)", doubt, isUnresolved: true)
         }
-        profile.probes = [bestMatch.probe]
-        guard var probe = userExistenceProbe, probe.source != bestMatch.probe.source else { return }
-        probe.name = "user"
-        profile.probes.insert(probe, at: 0)
+        profile.probes = existenceProbes.forUsers(besides: bestMatch.probe) + [bestMatch.probe]
     }
 
     /// Returns the responses of a probe about an unknown user, and about a user before and after a
@@ -96,12 +93,6 @@ extension BackendDiscovery {
         )
         guard knownUser.count > 1 else { return (nil, nil, nil) }
         return (unknownUser.first ?? nil, knownUser.first ?? nil, knownUser.last ?? nil)
-    }
-
-    private static func isAboutPurchases(_ path: String) -> Bool {
-        ["subscri", "entitle", "premium", "membership", "billing"].contains(
-            where: path.lowercased().contains
-        )
     }
 
     func probeCandidates() -> [Profile.Probe] {
@@ -133,8 +124,8 @@ extension BackendDiscovery {
             "\($0.path) \($0.credentials?.templateNames.sorted() ?? [])"
         }
         // A backend may have more routes than can be tried.
-        let purchasePaths = uniquePaths.filter { Self.isAboutPurchases($0.path) }
-        let otherPaths = uniquePaths.filter { !Self.isAboutPurchases($0.path) }
+        let purchasePaths = uniquePaths.filter { $0.path.isAboutPurchases }
+        let otherPaths = uniquePaths.filter { !$0.path.isAboutPurchases }
         return (purchasePaths + otherPaths).prefix(40).enumerated().map {
             var probe = Profile.Probe(
                 name: "candidate-\($0)",
@@ -145,6 +136,26 @@ extension BackendDiscovery {
             probe.credentials = $1.credentials
             return probe
         }
+    }
+}
+
+extension String {
+    /// Whether a path names what users have bought.
+    fileprivate var isAboutPurchases: Bool {
+        ["subscri", "entitle", "premium", "membership", "billing"].contains(
+            where: lowercased().contains
+        )
+    }
+}
+
+extension [Profile.Probe] {
+    /// Returns the probe that shows best whether a user exists; none if it is the given one.
+    fileprivate func forUsers(besides other: Profile.Probe) -> [Profile.Probe] {
+        guard var probe = first(where: { !$0.text.isAboutPurchases }) ?? first,
+            probe.source != other.source
+        else { return [] }
+        probe.name = "user"
+        return [probe]
     }
 }
 

@@ -81,6 +81,7 @@ enum RequestMembers {
         let missing = missingNames(in: refusal).filter { !names.contains($0) }
         if !missing.isEmpty { return Self.body(names + missing) }
         let refused = refusedNames(in: refusal, of: names)
+            .filter { body[$0] == .string(unknownValue) }
         return refused.isEmpty ? nil : Self.body(names.filter { !refused.contains($0) })
     }
 

@@ -103,6 +103,21 @@ struct StateRuleTests {
         #expect(difference.expected.contains(".") == (milliseconds < 1000))
     }
 
+    @Test("a probe that creates the user whom it looks for shows nothing about a test event")
+    func probeThatCreates() {
+        var builder = builder("exists", false)
+        let unknown: JSONValue = ["row": 7, "access": false]
+        builder.observability.unknownUserDocuments = ["subscription": unknown]
+        builder.subject = [EvidenceBuilder.probe(["row": 8, "access": false])]
+        #expect(builder.codes(StateRule.self) == [.unobservable])
+        // The event gave this user something that an unknown user does not have.
+        builder.subject = [EvidenceBuilder.probe(["row": 8, "access": true])]
+        #expect(builder.codes(StateRule.self) == [.unexpectedUser])
+        builder.observability.unknownUserDocuments = [:]
+        builder.subject = [EvidenceBuilder.probe(["row": 8, "access": false])]
+        #expect(builder.codes(StateRule.self) == [.unexpectedUser])
+    }
+
     @Test func `existence needs the user probe to prove absence`() {
         var builder = builder("exists", false)
         builder.subject = [EvidenceBuilder.probe(nil, status: 404)]

@@ -162,6 +162,22 @@ struct RepositorySurveyTests {
         #expect(survey.routes.first?.bodyNames == ["appUserId", "deviceId"])
     }
 
+    @Test(
+        "a program that only changes the schema is no backend",
+        arguments: ["alembic", "migrations"]
+    )
+    func migrations(folder: String) {
+        let text = "async def main(): pass\n\nasyncio.run(main())\n"
+        func commands(_ path: String) -> [String] {
+            RepositorySurvey([
+                .init(path: "requirements.txt", text: "alembic"),
+                .init(path: path, text: text),
+            ]).candidates.map(\.command)
+        }
+        #expect(commands("\(folder)/env.py").isEmpty)
+        #expect(commands("server.py") == ["python server.py"])
+    }
+
     @Test func `hostile files are searched to the end`() {
         let long = String(repeating: "def f(x):\n    \n", count: 5000)
         let words = String(repeating: "word ", count: 20_000)

@@ -41,6 +41,18 @@ struct RequestMembersTests {
         #expect(Self.names(after: body, of: ["code", "email"]) == ["email"])
     }
 
+    @Test("a member gets the first value that the response allows")
+    func allowedValue() {
+        let detail = #"{"type":"enum","loc":["body","role"],"ctx":{"expected":"'a b' or 'c'"}}"#
+        let body = "{\"detail\":[\(detail)]}"
+        let refusal = HTTPMessage.Response(422, body: Array(body.utf8))
+        let next = RequestMembers.body(after: refusal, of: ["role": "x", "name": "n"])
+        #expect(next == ["role": "a b", "name": "n"])
+        // A value that is sent already, and a member that is not, are no reason to try again.
+        #expect(RequestMembers.body(after: refusal, of: ["role": "a b"]) == nil)
+        #expect(RequestMembers.body(after: refusal, of: ["name": "n"]) == nil)
+    }
+
     @Test("a member is no part of a longer word", arguments: ["decode failed", "codes", "encoder"])
     func longerWord(body: String) { #expect(Self.names(after: body, of: ["code"]) == nil) }
 }

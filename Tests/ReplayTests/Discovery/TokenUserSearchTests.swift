@@ -151,12 +151,54 @@ struct TokenUserSearchTests {
     }
 
     @Test(.enabled(if: hasPython))
-    func `a route that knows every user of a token needs no request before`() async throws {
+    func `a route that knows every user of a token is the first request of a user`()
+        async throws
+    {
         let source = Self.backend.replacing(
             "return (200, {\"user\": users[user]}) if user in users else (404, {\"error\": \"no user\"})",
             with: "return sync(request)"
         )
         let (output, profile) = try await Self.initialize(source)
-        #expect(profile.contains("  create: {command: [\"true\"]}\n"), "\(profile)\(output)")
+        #expect(
+            profile.contains("  create: {get: /api/plan, as: \"{{id}}\"}\n"),
+            "\(profile)\(output)"
+        )
+    }
+
+    @Test(.enabled(if: hasPython))
+    func `missing members and allowed values are taken from the refusal`() async throws {
+        let source = Self.backend.replacing(
+            "    users.setdefault(user",
+            with: """
+                    body = request.json()
+                    if "role" not in body:
+                        return 422, {"detail": [
+                            {"type": "missing", "loc": ["body", "role"], "msg": "Field required"}]}
+                    if body["role"] not in ["coach", "player"]:
+                        return 422, {"detail": [{"type": "enum", "loc": ["body", "role"],
+                            "ctx": {"expected": "'coach' or 'player'"}}]}
+                    users.setdefault(user
+                """
+        )
+        let (output, profile) = try await Self.initialize(source)
+        #expect(
+            profile.contains(
+                "  create: {post: /api/users/sync, as: \"{{id}}\", body: {\"role\":\"coach\"}}\n"
+            ),
+            "\(profile)\(output)"
+        )
+    }
+
+    @Test(.enabled(if: hasPython))
+    func `a request that is accepted once per user is no protected route`() async throws {
+        let source = Self.backend
+            .replacing("@app.get(\"/api/plan\")\n", with: "")
+            .replacing(
+                "    users.setdefault(user",
+                with: "    if user in users: return 409, {}\n    users.setdefault(user"
+            )
+        let (output, profile) = try await Self.initialize(source)
+        #expect(profile.contains("  create: {post: /api/users/sync, as: "), "\(profile)\(output)")
+        #expect(!profile.contains("  protected: "), "\(profile)")
     }
 }

@@ -135,6 +135,75 @@ struct UserSessionSearchTests {
         #expect(!profile.contains("user-session"), "\(profile)")
     }
 
+    /// The same server for users without an account: the app chooses the ID, and the response to a
+    /// registration contains it beside the ID of the row.
+    private static func anonymous(_ webhook: String = "return 200, {}") -> String {
+        let routes = """
+            users, sessions = {}, {}
+
+            @app.post("/v1/auth/anonymous")
+            def anonymous(request):
+                body = request.json()
+                app_user_id, device_id = body["app_user_id"], body["device_id"]
+                if body["platform"] not in ["ios", "android"]: return 400, {}
+                user = users.setdefault(app_user_id, {"row": len(users) + 1, "active": False})
+                token = secrets.token_hex(32)
+                sessions["Bearer " + token] = user
+                return 200, {"accessToken": token,
+                    "me": {"userId": user["row"], "appUserId": app_user_id}}
+
+            @app.get("/v1/me")
+            def me(request):
+                user = sessions.get(request.headers.get("authorization"))
+                if user is None: return 401, {}
+                return 200, {"userId": user["row"], "isPremium": user["active"]}
+
+            @app.post("/subscriptions/restore")
+            def restore(request): return 401, {}
+
+            @app.post("/subscriptions/webhook")
+            def hook(request):
+                event = request.json()["event"]
+                if event.get("app_user_id") in users:
+                    users[event["app_user_id"]]["active"] = event["type"] == "INITIAL_PURCHASE"
+                \(webhook)
+
+            class Handler
+            """
+        let server = backend.components(separatedBy: "users, sessions = {}, {}")[0]
+        return server + routes + backend.components(separatedBy: "class Handler")[1]
+    }
+
+    @Test(.enabled(if: hasPython))
+    func `an ID that the app chooses stays the user's, and the registration is the login`()
+        async throws
+    {
+        let (result, profile) = try await Self.initialize(Self.anonymous())
+        let body =
+            "{\"app_user_id\":\"{{id}}\",\"device_id\":\"{{device}}\",\"platform\":\"{{platform}}\"}"
+        let expectedLines = [
+            "  register: {post: /v1/auth/anonymous, body: \(body), proof: /accessToken}",
+            "  login: {post: /v1/auth/anonymous, body: \(body)}", "  token: /accessToken",
+            "    get: /v1/me", "      access: /isPremium",
+        ]
+        for line in expectedLines {
+            #expect(profile.contains(line + "\n"), "\(line) in\n\(profile)\(result.output)")
+        }
+        #expect(!profile.contains("  ids: "), "\(profile)")
+    }
+
+    @Test(.enabled(if: hasPython))
+    func `a webhook route that fails is not replaced by a route that refuses the sender`()
+        async throws
+    {
+        let (result, profile) = try await Self.initialize(Self.anonymous("return 500, {}"))
+        #expect(
+            profile.contains("  revenuecat-webhook: POST /subscriptions/webhook\n"),
+            "\(profile)\(result.output)\(result.errors)"
+        )
+        #expect(result.output.contains("POST /subscriptions/webhook returns 500"))
+    }
+
     // MARK: Deletion of accounts
 
     /// The same server for users with ID tokens of the Firebase emulator, who delete their account
