@@ -178,6 +178,21 @@ struct RepositorySurveyTests {
         #expect(commands("server.py") == ["python server.py"])
     }
 
+    @Test(
+        "a script that controls services of the machine is never tried",
+        arguments: ["supervisorctl start shop", "sudo systemctl restart shop", "docker compose up"]
+    )
+    func serviceManagers(line: String) {
+        func commands(_ line: String) -> [String] {
+            RepositorySurvey([
+                .init(path: "start.sh", text: "#!/bin/bash\n\(line)\n"),
+                .init(path: "Procfile", text: "web: ./start.sh\n"),
+            ]).candidates.map(\.command)
+        }
+        #expect(commands(line).isEmpty)
+        #expect(!commands("./shop --port $PORT").isEmpty)
+    }
+
     @Test func `hostile files are searched to the end`() {
         let long = String(repeating: "def f(x):\n    \n", count: 5000)
         let words = String(repeating: "word ", count: 20_000)

@@ -218,7 +218,7 @@ extension Framework {
             ],
             objects: [Pattern(stringLiteral: pythonRouters)],
             mounts: [
-                #"\b(?<object>\w+)\.(?:include_router|register_blueprint)\(\s*(?<target>[\w.]+)\s*,?(?:[^()]*?\b(?:url_)?prefix\s*=\s*f?["'](?<path>[^"']*)["'])?"#,
+                #"\b(?<object>\w+)\.(?:include_router|register_blueprint)\(\s*(?<target>[\w.]+)\s*,?(?:[^()]*?\b(?:url_)?prefix\s*=\s*(?:f?["'](?<path>[^"']*)["']|(?<constant>[A-Za-z_][\w.]*)))?"#,
                 #"\b(?<object>\w+)\.mount\(\s*["'](?<path>/[^"']*)["']\s*,\s*(?<target>[\w.]+)"#,
             ]
         )

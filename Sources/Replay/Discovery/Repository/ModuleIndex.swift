@@ -31,7 +31,9 @@ struct ModuleIndex: Sendable {
             for match in source.matches(pattern) {
                 guard let module = match["module"] else { continue }
                 if let name = match["name"] { modules[name, default: []].append(module) }
-                for entry in (match["names"] ?? "").split(separator: ",") {
+                // A comment behind a name belongs to no name.
+                let names = (match["names"] ?? "").replacing(#/(?:#|\/\/)[^\n]*/#, with: "")
+                for entry in names.split(separator: ",") {
                     let words = String(entry).identifiers.filter { $0 != "as" && $0 != "type" }
                     guard let name = words.first, let alias = words.last else { continue }
                     // A name that is imported from a package may be a module of the package.

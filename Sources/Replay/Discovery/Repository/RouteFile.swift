@@ -67,7 +67,7 @@ struct RouteFile: Sendable {
                     match["target"].map {
                         Mount(
                             object: match["object"],
-                            path: match["path"] ?? "",
+                            path: match["path"] ?? match["constant"].map { "{\($0)}" } ?? "",
                             target: $0,
                             line: match.line
                         )
@@ -85,6 +85,25 @@ struct RouteFile: Sendable {
                 }
             }
         }
+    }
+
+    /// Replaces the names of constants in the paths of mounts and routers, such as `{API_PREFIX}`.
+    ///
+    /// - Parameter constants: The paths by the names of their constants. A name without a path is
+    ///   left out of the path.
+    mutating func resolve(_ constants: [String: String]) {
+        func resolved(_ path: String) -> String {
+            path.replacing(#/\$?\{(?:\w+\.)*(\w+)\}/#) { constants[String($0.output.1)] ?? "" }
+        }
+        mounts = mounts.map {
+            Mount(
+                object: $0.object,
+                path: resolved($0.path),
+                target: $0.target,
+                line: $0.line
+            )
+        }
+        routers = routers.mapValues { Router(parent: $0.parent, path: resolved($0.path)) }
     }
 
     /// Returns the variable on which the outermost block around a line is opened, or the given one

@@ -33,7 +33,14 @@ struct RouteGraph: Sendable {
     private static let prefixCountMax = 8
 
     init(_ surveyedFiles: [SurveyedFile]) {
-        files = surveyedFiles.map(\.routes)
+        let constants = surveyedFiles.reduce(into: [String: String]()) { constants, file in
+            constants.merge(file.pathConstants) { first, _ in first }
+        }
+        files = surveyedFiles.map { file in
+            var routes = file.routes
+            routes.resolve(constants)
+            return routes
+        }
         globalPrefixes = surveyedFiles.reduce(into: [:]) { prefixes, file in
             prefixes.merge(file.globalPrefixes) { $1 }
         }

@@ -28,7 +28,10 @@ struct StartSearch: Sendable {
                 for source in sources { add(rule, framework, source) }
             }
         }
-        candidates.removeAll { Self.isTask($0.command) }
+        candidates = candidates.filter { candidate in
+            !Self.isTask(candidate.command)
+                && script(of: candidate, sources).map(Self.controlsServices) != true
+        }
         for index in candidates.indices { divideScript(of: &candidates[index], sources) }
         let installation = installation
         let environment = commonEnvironment
@@ -47,15 +50,32 @@ struct StartSearch: Sendable {
     /// Replaces the command of a candidate that runs a script, if the script also compiles the
     /// backend.
     private func divideScript(of candidate: inout StartCandidate, _ sources: [SourceText]) {
-        guard let path = Self.scriptCall.first("path", in: candidate.command),
-            let source = sources.first(where: {
-                below($0.path) == (candidate.folder.isEmpty ? path : candidate.folder + "/" + path)
-            }), let script = StartScript(source)
-        else { return }
+        guard let source = script(of: candidate, sources), let script = StartScript(source) else {
+            return
+        }
         candidate.divide(
             into: script,
             in: script.folder.isEmpty ? candidate.folder : below(script.folder)
         )
+    }
+
+    /// Returns the script that the command of a candidate runs; nil if it runs none.
+    private func script(of candidate: StartCandidate, _ sources: [SourceText]) -> SourceText? {
+        Self.scriptCall.first("path", in: candidate.command).flatMap { path in
+            sources.first {
+                below($0.path) == (candidate.folder.isEmpty ? path : candidate.folder + "/" + path)
+            }
+        }
+    }
+
+    private static let serviceManager: Pattern =
+        #"^\s*(?:sudo\s+)?(?:supervisorctl|systemctl|service|launchctl|pm2|docker|docker-compose|podman|kubectl|helm|heroku|flyctl|gcloud|aws|ssh|rsync)\s"#
+
+    /// Whether a script starts or stops services of the machine or of another one.
+    ///
+    /// `init` tries commands, so such a script could restart a backend in production.
+    private static func controlsServices(_ script: SourceText) -> Bool {
+        script.lines.contains(where: serviceManager.occurs(in:))
     }
 
     /// The first or last words of the names of files that change data or test a backend, and do not

@@ -13,6 +13,8 @@ struct SurveyedFile: Sendable {
     let globalPrefixes: [String: String]
     /// The modules that the file imports, by the name under which it uses them.
     let imports: [String: [String]]
+    /// The constants with a path, such as `API_PREFIX = "/api/v1"`, by their names.
+    private(set) var pathConstants: [String: String] = [:]
     /// The environment variables that the file reads.
     let variables: [SourceSurvey.Variable]
     private(set) var fixedHosts: [SourceSurvey.FixedHost] = []
@@ -48,6 +50,10 @@ struct SurveyedFile: Sendable {
         let lowercaseText = source.text.lowercased()
         if !file.path.hasSuffix(".md") { findProviders(in: lowercaseText) }
         guard isSource else { return }
+        for match in source.matches(Self.pathConstant) {
+            guard let name = match["name"], let path = match["path"] else { continue }
+            pathConstants[name] = pathConstants[name] ?? path
+        }
         usesHMAC = Self.signatureForms.contains(where: lowercaseText.contains)
         prependsBearer = Self.bearerForms.contains(where: source.text.contains)
         if source.text.contains("://") { findFixedHosts() }
@@ -56,6 +62,9 @@ struct SurveyedFile: Sendable {
         )
         if !isTest { entitlementUses = EntitlementUses(source) }
     }
+
+    private static let pathConstant: Pattern =
+        #"^[ \t]*(?:export[ \t]+)?(?:const[ \t]+|let[ \t]+|var[ \t]+)?(?<name>[A-Za-z_]\w{2,})[ \t]*(?::[ \t]*\w+[ \t]*)?=[ \t]*["'`](?<path>/[\w/.-]*)["'`]"#
 
     /// The forms, in lower case, in which code computes an HMAC.
     ///
