@@ -193,6 +193,24 @@ struct RepositorySurveyTests {
         #expect(!commands("./shop --port $PORT").isEmpty)
     }
 
+    @Test func `a path parameter in a prefix is no constant`() {
+        let survey = SourceSurvey([
+            .init(
+                path: "main.py",
+                text: """
+                    user_id = "/wrong"
+                    BASE = "/v1"
+                    app = FastAPI()
+                    app.include_router(users.router, prefix=f"{BASE}/users/{user_id}")
+                    app.include_router(plans.router, prefix=unknown)
+                    """
+            ),
+            .init(path: "users.py", text: "@router.get(\"/access\")\ndef access(): pass\n"),
+            .init(path: "plans.py", text: "@router.get(\"/plans\")\ndef plans(): pass\n"),
+        ])
+        #expect(survey.routes.map(\.path) == ["/v1/users/{{id}}/access", "/plans"])
+    }
+
     @Test func `hostile files are searched to the end`() {
         let long = String(repeating: "def f(x):\n    \n", count: 5000)
         let words = String(repeating: "word ", count: 20_000)

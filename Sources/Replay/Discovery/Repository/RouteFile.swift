@@ -67,7 +67,7 @@ struct RouteFile: Sendable {
                     match["target"].map {
                         Mount(
                             object: match["object"],
-                            path: match["path"] ?? match["constant"].map { "{\($0)}" } ?? "",
+                            path: match["path"] ?? match["constant"].map { "{=\($0)}" } ?? "",
                             target: $0,
                             line: match.line
                         )
@@ -87,13 +87,20 @@ struct RouteFile: Sendable {
         }
     }
 
-    /// Replaces the names of constants in the paths of mounts and routers, such as `{API_PREFIX}`.
+    /// Replaces the names of constants in the paths of mounts and routers: `{API_PREFIX}` and
+    /// `{settings.prefix}` of a string, and `{=name}` of an expression.
     ///
-    /// - Parameter constants: The paths by the names of their constants. A name without a path is
-    ///   left out of the path.
+    /// A path parameter such as `{user_id}` stays.
+    ///
+    /// - Parameter constants: The paths by the names of their constants.
     mutating func resolve(_ constants: [String: String]) {
         func resolved(_ path: String) -> String {
-            path.replacing(#/\$?\{(?:\w+\.)*(\w+)\}/#) { constants[String($0.output.1)] ?? "" }
+            path.replacing(#/\$?\{(=?)((?:\w+\.)*)(\w+)\}/#) { match in
+                let (whole, mark, owner, name) = match.output
+                let isConstant = !mark.isEmpty || !owner.isEmpty || name.first?.isUppercase == true
+                let path = isConstant ? constants[String(name)] : nil
+                return path ?? (mark.isEmpty ? String(whole) : "")
+            }
         }
         mounts = mounts.map {
             Mount(
