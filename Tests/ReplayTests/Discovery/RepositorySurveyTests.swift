@@ -196,8 +196,9 @@ struct RepositorySurveyTests {
     @Test func `a path parameter in a prefix is no constant`() {
         let survey = SourceSurvey([
             .init(
-                path: "main.py",
+                path: "app/main.py",
                 text: """
+                    from app import plans, users
                     user_id = "/wrong"
                     BASE = "/v1"
                     app = FastAPI()
@@ -205,8 +206,8 @@ struct RepositorySurveyTests {
                     app.include_router(plans.router, prefix=unknown)
                     """
             ),
-            .init(path: "users.py", text: "@router.get(\"/access\")\ndef access(): pass\n"),
-            .init(path: "plans.py", text: "@router.get(\"/plans\")\ndef plans(): pass\n"),
+            .init(path: "app/users.py", text: "@router.get(\"/access\")\ndef access(): pass\n"),
+            .init(path: "app/plans.py", text: "@router.get(\"/plans\")\ndef plans(): pass\n"),
         ])
         #expect(survey.routes.map(\.path) == ["/v1/users/{{id}}/access", "/plans"])
     }
