@@ -42,7 +42,8 @@ extension BackendDiscovery {
         for candidate in candidates {
             let probeBodies = Self.probeBodies(of: candidate.name, in: exchanges)
             guard let after = probeBodies.after else { continue }
-            if probeBodies.unknownUser == nil,
+            // The login of an unknown user fails, which shows nothing about the route.
+            if probeBodies.unknownUser == nil, candidate.credentials?.usesUserSession != true,
                 candidate.isAboutUsers || after.containsText(sentinelID)
             {
                 existenceProbes.append(candidate)

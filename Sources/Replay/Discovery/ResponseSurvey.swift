@@ -99,6 +99,12 @@ struct ResponseSurvey: Sendable {
         "plus",
     ]
 
+    /// Words in the names of flags about another fact than the access of now, such as
+    /// `has_held_paid_entitlement`.
+    private static let otherFlagWords = [
+        "trial", "sandbox", "grace", "held", "ever", "once", "previous", "histor", "eligib",
+    ]
+
     private static func field(ofFlag name: String, _ flag: Bool, _ oldValue: JSONValue?) -> String?
     {
         if containsWord(name, ["renew"]) { return flag ? "will-renew" : nil }
@@ -108,8 +114,7 @@ struct ResponseSurvey: Sendable {
         if containsWord(name, ["refund"]) { return flag ? nil : "refunded" }
         if containsWord(name, ["anonymous"]) { return "anonymous" }
         let hadNoAccess = oldValue == .bool(false) || oldValue == nil || oldValue == .null
-        return flag && hadNoAccess && !containsWord(name, ["trial", "sandbox", "grace"])
-            ? "access" : nil
+        return flag && hadNoAccess && !containsWord(name, otherFlagWords) ? "access" : nil
     }
 
     /// Returns whether a name suits a field so well that its JSON path replaces a path that was
@@ -152,7 +157,7 @@ struct ResponseSurvey: Sendable {
         let flag = leafValues.first { pointer, name, value in
             value == Self.one && [Self.zero, .null, nil].contains(before?[pointer])
                 && Self.containsWord(name, Self.accessWords)
-                && !Self.containsWord(name, ["trial", "sandbox", "grace"])
+                && !Self.containsWord(name, Self.otherFlagWords)
         }
         if let flag { return Profile.FieldReading(pointer: flag.0, meaning: .isOneOf([Self.one])) }
         for (pointer, name, value) in leafValues {

@@ -78,7 +78,14 @@ struct ResponseSurveyTests {
 
     @Test func `a flag that was true before the purchase is not access`() {
         #expect(Self.readings(["premium": true], ["premium": true])["access"] == nil)
-        #expect(Self.readings(["trial": false], ["trial": true])["access"] == nil)
+        for name in ["trial", "has_held_paid_entitlement", "wasOncePremium", "everSubscribed"] {
+            #expect(Self.readings([name: false], [name: true])["access"] == nil, "\(name)")
+            #expect(Self.readings([name: 0], [name: 1])["access"] == nil, "\(name)")
+        }
+        #expect(
+            Self.readings(["is_premium": 0], ["is_premium": 1])["access"] == "/is_premium is [1]"
+        )
+        #expect(Self.readings(["coins": 0], ["coins": 1])["access"] == nil)
         #expect(
             Self.readings(["seen": false, "active": false], ["seen": true, "active": true])[
                 "access"

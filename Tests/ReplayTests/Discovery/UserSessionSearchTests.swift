@@ -49,6 +49,11 @@ struct UserSessionSearchTests {
             if user is None: return 401, {}
             return 200, {"active": user["active"], "product": user.get("product")}
 
+        @app.get("/me/profile")
+        def profile(request):
+            user = sessions.get(request.headers.get("authorization"))
+            return (401, {}) if user is None else (200, {"id": user["id"]})
+
         @app.post("/webhooks/revenuecat")
         def revenuecat_webhook(request):
             event = request.json()["event"]
@@ -112,6 +117,8 @@ struct UserSessionSearchTests {
         for line in expectedLines {
             #expect(profile.contains(line + "\n"), "\(line) in\n\(profile)\(result.output)")
         }
+        // Without a user there is no session, so no route shows that the user is unknown.
+        #expect(!profile.contains("\n  user:"), "\(profile)")
         #expect(
             result.output.contains(
                 "users: login: POST /auth/login signs in a user and returns a session"
