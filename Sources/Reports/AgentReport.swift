@@ -19,6 +19,8 @@ package enum AgentReport {
     private static let footerLengthMax = 800
     /// The largest number of causes that are shown without a case.
     private static let shortCauseMax = 25
+    /// The largest length of the line that counts the causes that are not shown, in bytes.
+    private static let restLengthMax = 30
     private static let shortHeading = "\nFurther causes; --only and a case ID show one in full:\n"
 
     /// Renders a run as plain text.
@@ -57,7 +59,7 @@ package enum AgentReport {
         where cause.kind != .notRun {
             let block = "\n" + AgentCase(report, cause, replay).text(index + 1, of: causes)
             let reserved = shortBlocks.dropFirst(index + 1).prefix(shortCauseMax)
-                .reduce(shortHeading.utf8.count) { $0 + $1.utf8.count }
+                .reduce(shortHeading.utf8.count + restLengthMax) { $0 + $1.utf8.count }
             let isFirst = index == 0 && block.utf8.count <= lengthMax
             guard isFirst || text.utf8.count + block.utf8.count + reserved <= lengthMax else {
                 break
@@ -69,8 +71,13 @@ package enum AgentReport {
         text += shortHeading
         var shownCount = fullCount
         for block in shortBlocks.dropFirst(fullCount).prefix(shortCauseMax) {
-            guard text.utf8.count + block.utf8.count <= lengthMax - 30 else { break }
-            text += block
+            // If a block is too long, its first line may still fit.
+            let heading = block.prefix { $0 != "\n" } + "\n"
+            let shown = [block, String(heading)].first {
+                text.utf8.count + $0.utf8.count <= lengthMax - restLengthMax
+            }
+            guard let shown else { break }
+            text += shown
             shownCount += 1
         }
         let restCount = shortBlocks.count - shownCount
@@ -406,7 +413,16 @@ private struct AgentCase {
         guard !events.isEmpty else { return "" }
         let first = events.count > shortEventMax ? "… → " : ""
         let line = first + events.suffix(shortEventMax).joined(separator: " → ")
-        return "   events \(line.shortened(eventsLengthMax))\n"
+        return "   events \(line.shortened(eventsLengthMax))\(transactionText(of: result))\n"
+    }
+
+    /// Returns whether the events of a case share their transaction; empty if fewer than two events
+    /// have one.
+    private static func transactionText(of result: Redacted<CaseResult>) -> String {
+        let transactions = Timeline(result).entries.flatMap(\.details)
+            .flatMap { $0.split(separator: ", ") }.filter { $0.hasPrefix("transaction ") }
+        guard transactions.count > 1 else { return "" }
+        return Set(transactions).count == 1 ? " (one transaction)" : " (several transactions)"
     }
 
     /// Returns the facts of an event without those that most events share: the user, the store, the

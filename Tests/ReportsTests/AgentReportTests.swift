@@ -316,6 +316,68 @@ struct AgentReportTests {
         #expect(!text.contains("… and "))
     }
 
+    /// Cases with a wrong value, each after an event of another type, so that each is a cause.
+    private static func causes(_ count: Int, transactions: [String]) -> [CaseResult] {
+        RevenueCatEventType.Documented.allCases.prefix(count).enumerated().map { number, type in
+            ReportFixtures.result(.failed, "a/case-\(number)") { result in
+                var finding = Finding(.wrongStateValue, expected: "true", actual: "false")
+                finding.firstDifference = ValueDifference(
+                    path: "user/value-\(number)",
+                    expected: "true",
+                    actual: "false"
+                )
+                result.findings = [finding]
+                result.contract.steps = [
+                    RevenueCatEventType.documented(.initialPurchase), .documented(type),
+                ].enumerated().map { index, type in
+                    let event = EventSpec(type: type, user: "ada")
+                    return .deliver(Delivery(name: "event-\(index)", subject: .event(event)))
+                }
+                result.timeline = transactions.enumerated().map { index, id in
+                    var delivery = ReportFixtures.exchange(
+                        .revenueCat,
+                        .backend,
+                        .delivery(name: "event-\(index)", attempt: 1),
+                        "POST /hook",
+                        number: index
+                    )
+                    let body = #"{"event":{"type":"RENEWAL","transaction_id":"\#(id)"}}"#
+                    delivery.request.body = Array(body.utf8)
+                    return delivery
+                }
+            }
+        }
+    }
+
+    @Test("a brief cause says whether its events share a transaction")
+    func sharedTransaction() {
+        func line(_ transactions: [String]) -> String {
+            let report = ReportFixtures.report(Self.causes(9, transactions: transactions))
+            let lines = Self.render(report).split(separator: "\n")
+            return lines.last { $0.hasPrefix("   events ") }.map(String.init) ?? ""
+        }
+        #expect(line(["400000000000001", "400000000000001"]).hasSuffix(" (one transaction)"))
+        #expect(line(["400000000000001", "400000000000002"]).hasSuffix(" (several transactions)"))
+        #expect(line(["400000000000001"]).hasSuffix("RENEWAL"))
+    }
+
+    @Test("every cause has at least its heading", arguments: [0, 40, 80, 120, 300])
+    func headings(titleLength: Int) {
+        let types = RevenueCatEventType.Documented.allCases.count
+        let cases = Self.causes(types, transactions: ["1", "2"]).map { result in
+            var result = result
+            result.contract.title = String(repeating: "ab ", count: titleLength / 3)
+            result.contract.id += String(repeating: "x", count: titleLength)
+            return result
+        }
+        let lines = Self.render(ReportFixtures.report(cases)).split(separator: "\n")
+        let headings = lines.filter { line in
+            line.first?.isNumber == true && line.drop { $0.isNumber }.hasPrefix(". ")
+        }
+        #expect(headings.count == types)
+        #expect(!lines.contains { $0.hasPrefix("… and ") })
+    }
+
     @Test func `a long replay command is not cut`() {
         let start = String(repeating: "x", count: 5_000)
         let replay = ReplayCommand(["assay", "verify", "--start", start])

@@ -97,7 +97,9 @@ struct ExplainCommand: AsyncParsableCommand {
         var printedTexts: Set<String> = []
         for contract in matchingHeadings where printedTexts.insert(contract.id).inserted {
             Terminal.output("\(contract.clause)  \(contract.id)\n")
-            for line in [contract.title, "source: \(contract.source)"].flatMap({ $0.wrapped(74) }) {
+            // A clause has many contracts, and each of them explains its own source.
+            let source = subject == contract.id ? ["source: \(contract.source)"] : []
+            for line in ([contract.title] + source).flatMap({ $0.wrapped(74) }) {
                 Terminal.output("      \(line)\n")
             }
         }

@@ -69,13 +69,10 @@ final class RunProgress: Sendable {
         }
     }
 
-    /// The largest number of failed cases that are named after one progress line.
-    private static let namedFailuresMax = 3
-
     /// Starts to print a progress line every ten seconds when standard error is not a terminal.
     ///
-    /// The line after it names some of the cases that have failed since the last progress line, so
-    /// that a reader can begin with them during the run.
+    /// The line after it names the first case that has failed since the last progress line, so that
+    /// a reader can begin with it during the run.
     ///
     /// - Returns: The task that prints, which the caller cancels.
     func startPeriodicPrinting() -> Task<Void, any Error> {
@@ -89,12 +86,9 @@ final class RunProgress: Sendable {
                 }
                 guard !progressLine.isEmpty else { continue }
                 Terminal.error("assay: \(progressLine)\n")
-                guard !failures.isEmpty else { continue }
-                let restCount = failures.count - Self.namedFailuresMax
-                let lines =
-                    failures.prefix(Self.namedFailuresMax).map { "failed: \($0)" }
-                    + (restCount > 0 ? ["failed: \(restCount) more"] : [])
-                Terminal.error(lines.map { "       \($0)\n" }.joined())
+                guard let first = failures.first else { continue }
+                let rest = failures.count > 1 ? " and \(failures.count - 1) more" : ""
+                Terminal.error("       failed: \(first)\(rest)\n")
             }
         }
     }

@@ -56,7 +56,8 @@ enum UserExistence: Hashable {
     }
 
     /// Returns whether a probe may itself have created the user that it finds: it returns a document
-    /// about an unknown user too, and every mapped field has the same value in it.
+    /// about an unknown user too, in which every mapped field has the same value and only strings
+    /// and numbers differ, such as IDs and dates.
     private static func mayCreateUser(
         _ probe: Profile.Probe,
         _ user: String,
@@ -67,9 +68,16 @@ enum UserExistence: Hashable {
             case .document(let document) = record.state(of: user, probe: probe.name),
             !probe.readings.isEmpty
         else { return false }
-        return probe.readings.values.allSatisfy { reading in
+        let areFieldsEqual = probe.readings.values.allSatisfy { reading in
             reading.conditions.allSatisfy { document[$0.pointer] == unknown[$0.pointer] }
         }
+        return areFieldsEqual
+            && document.differences(from: unknown).allSatisfy { difference in
+                switch (difference.left, difference.right) {
+                case (.string, .string), (.number, .number): true
+                default: false
+                }
+            }
     }
 
     private enum UserPresence { case found, missing, sameAsUnknownUser, unclear }

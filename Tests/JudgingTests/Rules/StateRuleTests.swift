@@ -110,6 +110,14 @@ struct StateRuleTests {
         builder.observability.unknownUserDocuments = ["subscription": unknown]
         builder.subject = [EvidenceBuilder.probe(["row": 8, "access": false])]
         #expect(builder.codes(StateRule.self) == [.unobservable])
+        // A flag or another member shows that the event created the user.
+        for document in [
+            ["row": 8, "access": false, "known": true],
+            ["row": 8, "access": false, "plan": "free"],
+        ] as [JSONValue] {
+            builder.subject = [EvidenceBuilder.probe(document)]
+            #expect(builder.codes(StateRule.self) == [.unexpectedUser])
+        }
         // The event gave this user something that an unknown user does not have.
         builder.subject = [EvidenceBuilder.probe(["row": 8, "access": true])]
         #expect(builder.codes(StateRule.self) == [.unexpectedUser])
