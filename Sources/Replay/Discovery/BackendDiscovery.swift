@@ -217,7 +217,10 @@ package struct BackendDiscovery: Sendable {
             survey.tokenProject ?? own.tokenProject ?? TokenProject.id(in: survey.variables)
         if let project {
             profile.tokenProject = project
-            note("firebase-project", "the backend accepts ID tokens of the project '\(project)'")
+            note(
+                TokenProject.profileKey,
+                "the backend accepts ID tokens of the project '\(project)'"
+            )
         }
         // A backend that verifies tokens has a route that requires one, and it needs the address of
         // the token issuer when it starts.

@@ -94,7 +94,7 @@ extension BackendDiscovery {
         let usual = Profile()
         return [
             ("entitlement", profile.entitlement, usual.entitlement),
-            ("firebase-project", profile.tokenProject, usual.tokenProject),
+            (TokenProject.profileKey, profile.tokenProject, usual.tokenProject),
         ].filter { $0.1 != $0.2 }.map { "\($0.0): \(Self.yamlScalar($0.1))" }
     }
 

@@ -1,3 +1,4 @@
+internal import Providers
 internal import Values
 
 /// The project whose ID tokens a backend accepts, found in the files that name it.
@@ -5,8 +6,14 @@ internal import Values
 /// The official SDKs take the project from the key file of a service account, and refuse the tokens
 /// of any other project.
 enum TokenProject {
-    private static let settingsFile = ".firebaserc"
-    private static let keyFileWords = ["serviceaccount", "adminsdk", "firebase", "credential"]
+    /// The name of the service that issues ID tokens.
+    private static let issuer =
+        Services.providers.first { $0.tokenIssuer != nil }?.party.description ?? ""
+    /// The key of the project in a profile.
+    static let profileKey = issuer + "-project"
+    /// The file with which the command line tool of the service selects a project.
+    private static let settingsFile = ".\(issuer)rc"
+    private static let keyFileWords = ["serviceaccount", "adminsdk", "credential", issuer]
 
     /// Returns whether a file with this name may name the project.
     static func mayBeNamed(inFile name: String) -> Bool {
@@ -43,7 +50,7 @@ enum TokenProject {
 
     private static func isNameOfProject(_ name: String) -> Bool {
         let name = name.uppercased()
-        return name.contains("FIREBASE") && name.hasSuffix("PROJECT_ID")
+        return name.contains(issuer.uppercased()) && name.hasSuffix("PROJECT_ID")
     }
 
     private static func id(ofServiceAccount content: JSONValue) -> String? {
