@@ -143,7 +143,7 @@ struct UserSessionSearchTests {
     }
 
     /// The same server for users without an account: the app chooses the ID, and the response to a
-    /// registration contains it beside the ID of the row.
+    /// registration contains it and the ID of the row.
     private static func anonymous(_ webhook: String = "return 200, {}") -> String {
         let routes = """
             users, sessions = {}, {}
