@@ -136,7 +136,8 @@ struct InitCommand: AsyncParsableCommand {
                 candidate: candidate,
                 command: SourceFiles.command(
                     candidate.command,
-                    in: candidate.folder.isEmpty ? folder : folder + "/" + candidate.folder
+                    in: candidate.folder.isEmpty ? folder : folder + "/" + candidate.folder,
+                    project: candidate.projectPath
                 )
             )
         }
@@ -175,7 +176,8 @@ struct InitCommand: AsyncParsableCommand {
         let own = OwnVariables(
             SourceFiles.ownVariables(
                 in: [folder]
-                    + attempts.compactMap { $0.candidate?.folder }.map { folder + "/" + $0 }
+                    + attempts.compactMap(\.candidate).flatMap { [$0.folder, $0.project] }.uniqued()
+                    .map { folder + "/" + $0 }
             )
         )
         if attempts.first?.command != nil { try confirm(own) }

@@ -89,15 +89,16 @@ struct ExplainCommand: AsyncParsableCommand {
             throw unknownNameFailure(library)
         }
         if let clause = Clause.named(subject) {
-            explain(clause)
-        } else if let name = matchingHeadings.first?.clause, name == subject.uppercased() {
+            explain(clause, testedBy: matchingHeadings.map(\.id))
+            return
+        }
+        if let name = matchingHeadings.first?.clause, name == subject.uppercased() {
             try ExplainSource(words: [name]).run()
             Terminal.output("\n")
         }
         var printedTexts: Set<String> = []
         for contract in matchingHeadings where printedTexts.insert(contract.id).inserted {
             Terminal.output("\(contract.clause)  \(contract.id)\n")
-            // A clause has many contracts, and each of them explains its own source.
             let source = subject == contract.id ? ["source: \(contract.source)"] : []
             for line in ([contract.title] + source).flatMap({ $0.wrapped(74) }) {
                 Terminal.output("      \(line)\n")
@@ -105,8 +106,11 @@ struct ExplainCommand: AsyncParsableCommand {
         }
     }
 
-    /// Prints the requirement of a clause, its reason, typical mistakes and its sources.
-    private func explain(_ clause: Clause) {
+    /// Prints the requirement of a clause, its reason, typical mistakes, its sources and the contracts
+    /// that test it, each of which can be explained as well.
+    private func explain(_ clause: Clause, testedBy contractIDs: [String]) {
+        var printedIDs: Set<String> = []
+        let uniqueIDs = contractIDs.filter { printedIDs.insert($0).inserted }
         Terminal.output("\(clause.title) (\(clause.name))\n")
         ExplainText.printParts([("requires", clause.requirement), ("because", clause.rationale)])
         ExplainText.printParts(
@@ -116,8 +120,8 @@ struct ExplainCommand: AsyncParsableCommand {
         ExplainText.printParts(
             citations(of: clause.source, by: "clause").enumerated()
                 .map { ($0 == 0 ? "read" : "", $1) }
+                + uniqueIDs.enumerated().map { ($0 == 0 ? "tested by" : "", $1) }
         )
-        Terminal.output("\n")
     }
 
     /// Returns the `assay explain` commands that show the sources that a contract or clause cites.

@@ -107,11 +107,18 @@ enum SourceFiles {
     /// Returns a start command whose program is the one in the folder's virtual environment.
     ///
     /// Without a virtual environment, `python3` replaces a `python` that is not installed.
-    static func command(_ command: String, in folder: String) -> String {
+    ///
+    /// - Parameters:
+    ///   - command: The command.
+    ///   - folder: The folder in which the command runs.
+    ///   - project: The path from this folder to the folder of the project; empty for the same one.
+    /// - Returns: The command with the path of its program.
+    static func command(_ command: String, in folder: String, project: String = "") -> String {
         guard let program = command.split(separator: " ").first, !program.contains("/") else {
             return command
         }
-        for name in [".venv/bin/", "venv/bin/", "../.venv/bin/"]
+        let ownFolders = project.isEmpty ? [] : ["\(project)/.venv/bin/", "\(project)/venv/bin/"]
+        for name in ownFolders + [".venv/bin/", "venv/bin/", "../.venv/bin/"]
         where FileManager.default.isExecutableFile(atPath: folder + "/" + name + program) {
             return name + command
         }

@@ -18,9 +18,11 @@ final class RunProgress: Sendable {
         var progressLine = ""
     }
 
-    /// The time between progress lines when standard error is not a terminal.
+    /// The time between the first progress lines when standard error is not a terminal.
     private static let progressPrintInterval: Duration =
         Setting.environment[intervalVariable].flatMap(Int.init).map { .seconds($0) } ?? .seconds(10)
+    /// The number of progress lines after which the time between them is three times as long.
+    private static let frequentLineCount = 6
     /// The variable with which `assay mcp` sets the time between progress lines, in seconds.
     static let intervalVariable = "ASSAY_PROGRESS_INTERVAL"
 
@@ -69,7 +71,8 @@ final class RunProgress: Sendable {
         }
     }
 
-    /// Starts to print a progress line every ten seconds when standard error is not a terminal.
+    /// Starts to print a progress line every ten seconds when standard error is not a terminal, and
+    /// every half minute after the first minute.
     ///
     /// The line after it names the first case that has failed since the last progress line, so that
     /// a reader can begin with it during the run.
@@ -78,8 +81,13 @@ final class RunProgress: Sendable {
     func startPeriodicPrinting() -> Task<Void, any Error> {
         Task {
             guard !isTerminalInteractive else { return }
+            var lineCount = 0
             while true {
-                try await Task.sleep(for: Self.progressPrintInterval)
+                let isFrequent =
+                    lineCount < Self.frequentLineCount
+                    || Setting.environment[Self.intervalVariable] != nil
+                try await Task.sleep(for: Self.progressPrintInterval * (isFrequent ? 1 : 3))
+                lineCount += 1
                 let (progressLine, failures) = state.withLock { state in
                     defer { state.newFailures = [] }
                     return (state.progressLine, state.newFailures)

@@ -15,7 +15,7 @@ package struct BackendDiscovery: Sendable {
     /// The profile of the backend, with everything that was discovered so far.
     package internal(set) var profile: Profile
     /// The discoveries and the unresolved questions, as text for the user.
-    package private(set) var notes: [ProfileNote] = []
+    package internal(set) var notes: [ProfileNote] = []
     /// The result of the checks of `assay doctor` with the discovered profile.
     package private(set) var doctorChecks = DoctorChecks()
 

@@ -8,7 +8,7 @@ enum RequestMembers {
     /// The names of the user and the device in the bodies that are tried if the code shows none.
     private static let commonBodyNames = [
         ["appUserId", "deviceId"], ["app_user_id", "device_id"], ["userId", "deviceId"],
-        ["user_id", "device_id"], ["id"],
+        ["user_id", "device_id"], ["id"], ["email", "password"],
     ]
 
     /// Returns the bodies that are tried at a route: the one that its code reads, and common ones if
@@ -42,6 +42,23 @@ enum RequestMembers {
             }
         }
         return nil
+    }
+
+    /// Returns the paths and the values of all members of a response whose names end with "ID", if
+    /// the request did not contain the values.
+    static func ids(in response: JSONValue, sentBody: String) -> [(
+        pointer: JSONPointer, value: JSONValue
+    )] {
+        response.valuePaths.compactMap { pointer in
+            let name = (pointer.tokens.last ?? "").lowercased().filter(\.isLetter)
+            guard name.hasSuffix("id"), let value = response[pointer] else { return nil }
+            switch value {
+            case .string(let text) where !text.isEmpty && !sentBody.contains(text):
+                return (pointer, value)
+            case .number: return (pointer, value)
+            default: return nil
+            }
+        }
     }
 
     /// Returns the path of a secret in a response that the request did not contain, with which a
@@ -87,8 +104,9 @@ enum RequestMembers {
 
     /// Returns the names of members that a response reports as missing.
     ///
-    /// Known forms are those of FastAPI (`{"loc": ["body", "email"], "msg": "Field required"}`) and
-    /// of validators that use JSON Schema (`must have required property 'email'`).
+    /// Known forms are those of FastAPI (`{"loc": ["body", "email"], "msg": "Field required"}`), of
+    /// validators that use JSON Schema (`must have required property 'email'`) and of code that
+    /// writes its own messages (`email is required`).
     static func missingNames(in response: HTTPMessage.Response) -> [String] {
         guard (400..<500).contains(response.status) else { return [] }
         let details = response.bodyJSON?["detail"]?.array ?? []
@@ -103,7 +121,9 @@ enum RequestMembers {
         let required = text.matches(of: #/required property '([A-Za-z_]\w*)'/#).map {
             String($0.output.1)
         }
-        return (located + required).uniqued()
+        let reported = text.matches(of: #/([A-Za-z_]\w*)['"`]? (?:is|are) (?:required|missing)/#)
+            .map { String($0.output.1) }
+        return (located + required + reported).uniqued()
     }
 
     /// Returns the first value that each refused member may have, such as `mentor` for
@@ -169,7 +189,7 @@ enum RequestMembers {
         return .object(body)
     }
 
-    private static func isPassword(_ name: String) -> Bool {
+    static func isPassword(_ name: String) -> Bool {
         let lowercaseName = name.lowercased().filter(\.isLetter)
         return lowercaseName.contains("password")
             || ["pass", "passwd", "pwd"].contains(lowercaseName)
@@ -188,11 +208,15 @@ enum RequestMembers {
             .contains(lowercaseName)
     }
 
+    /// Returns whether a member of a request holds the ID of a user.
+    static func isID(_ name: String) -> Bool {
+        let lowercaseName = name.lowercased().filter { $0.isLetter }
+        return idWords.dropLast().contains(lowercaseName) || lowercaseName.hasSuffix("userid")
+    }
+
     static func value(of name: String) -> String {
         let lowercaseName = name.lowercased().filter { $0.isLetter }
-        if idWords.dropLast().contains(lowercaseName) || lowercaseName.hasSuffix("userid") {
-            return "{{id}}"
-        }
+        if isID(name) { return "{{id}}" }
         // Two IDs may differ only in their case, which mail addresses ignore.
         if lowercaseName.contains("mail") { return "{{device}}@example.com" }
         if lowercaseName.contains("device") { return "{{device}}" }

@@ -8,6 +8,9 @@ internal import Values
 /// value (the product, the end of the period), or because of its name if the value fits. All other
 /// paths stay unmapped, because a name alone proves nothing.
 struct ResponseSurvey: Sendable {
+    /// The fields that are shown only in a list, as text for the user; nil if there are none.
+    private(set) var textAboutLists: String?
+
     /// The purchase that was made between the two responses.
     struct Purchase: Sendable {
         let product: String
@@ -47,10 +50,12 @@ struct ResponseSurvey: Sendable {
                     Self.containsWord(name, ["pending", "nextproduct"]) ? "pending-product" : nil
             case .array, .object: field = nil
             }
-            guard let field, readings[field] == nil || Self.isBetterMatch(name, for: field) else {
-                continue
-            }
+            guard let field, isBetter(pointer, name, for: field) else { continue }
             readings[field] = reading(field, pointer, oldValue, before)
+        }
+        let singleValues = leafValues.filter { $0.0.listDepth == 0 }
+        if readings["access"].map({ $0.pointer.listDepth > 0 }) ?? true {
+            readings["access"] = accessReading(singleValues, before) ?? readings["access"]
         }
         if readings["access"] == nil { readings["access"] = accessReading(leafValues, before) }
         if readings["access"] == nil, let periodEnd = readings["expires"] {
@@ -60,6 +65,38 @@ struct ResponseSurvey: Sendable {
             )
             doubtsByField["access"] = "only the end of the period shows whether the user has access"
         }
+        leaveOutLists()
+    }
+
+    /// Returns whether a JSON path suits a field better than the path that was found earlier.
+    ///
+    /// A path through a list comes last, because the first element of a list may be about another
+    /// purchase of the user.
+    private func isBetter(_ pointer: JSONPointer, _ name: String, for field: String) -> Bool {
+        guard let earlier = readings[field]?.pointer else { return true }
+        let depths = (pointer.listDepth, earlier.listDepth)
+        guard depths.0 == depths.1 else { return depths.0 < depths.1 }
+        return Self.isBetterMatch(name, for: field)
+    }
+
+    /// Removes the fields in a list unless the list is the only place that shows the access.
+    private mutating func leaveOutLists() {
+        guard let access = readings["access"]?.pointer else { return }
+        let list = access.firstList
+        let others = readings.filter { field, reading in
+            reading.pointer.firstList.map { $0 != list } ?? false
+        }
+        for field in others.keys { readings[field] = nil }
+        if let list {
+            doubtsByField["access"] =
+                "only the first element of the list \(list) is read, which may be about another "
+                + "purchase of the user"
+        }
+        let paths = others.map { "\($0.key): \($0.value.pointer)" }.sorted()
+        guard !paths.isEmpty else { return }
+        textAboutLists =
+            "the first element of a list may be about another purchase, so \(paths.joined(separator: ", ")) "
+            + "is left out; if it is always the purchase that counts, write it here"
     }
 
     /// Returns whether the response of a probe changed with the purchase.
@@ -167,7 +204,7 @@ struct ResponseSurvey: Sendable {
                     || Self.noAccessWords.contains(oldValue.string?.lowercased() ?? "-"),
                 Self.containsWord(
                     name,
-                    ["tier", "plan", "level", "status", "state", "role", "membership"]
+                    ["tier", "plan", "level", "status", "state", "role", "membership", "subscription"]
                 )
             else { continue }
             if Self.containsWord(name, ["status", "state"]) {
@@ -178,5 +215,17 @@ struct ResponseSurvey: Sendable {
             return Profile.FieldReading(pointer: pointer, meaning: .isNoneOf(noAccessValues))
         }
         return nil
+    }
+}
+
+extension JSONPointer {
+    /// The number of lists on the path.
+    fileprivate var listDepth: Int { tokens.count { $0.allSatisfy(\.isNumber) } }
+
+    /// The path of the first list on the path; nil if there is none.
+    fileprivate var firstList: String? {
+        tokens.firstIndex { $0.allSatisfy(\.isNumber) }.map { index in
+            tokens[..<index].map { "/" + $0 }.joined()
+        }
     }
 }

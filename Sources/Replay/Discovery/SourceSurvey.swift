@@ -35,6 +35,8 @@ package struct SourceSurvey: Sendable {
         package let location: String
         /// The line of code that declares the route.
         package let declaration: String
+        /// Whether the code of the route names a registration or a password.
+        package var namesRegistration = false
     }
 
     /// An environment variable that a line of code reads.
@@ -67,6 +69,8 @@ package struct SourceSurvey: Sendable {
     package private(set) var calledProviders: Set<Exchange.Party> = []
     /// The entitlements that the code compares with those of an event.
     private(set) var entitlementUses = EntitlementUses()
+    /// The IDs of products that the code or a file with settings names.
+    private(set) var productUses = ProductUses()
     /// The project whose ID tokens the backend accepts, from a key file; nil if no file names it.
     private(set) var tokenProject: String?
     /// Whether any source code was found.
@@ -90,6 +94,7 @@ package struct SourceSurvey: Sendable {
             calledProviders.formUnion(file.calledProviders)
             fixedHosts += file.fixedHosts
             entitlementUses.add(file.entitlementUses)
+            productUses.add(file.productUses)
             hasCode = hasCode || file.isSource
             usesHMAC = usesHMAC || file.usesHMAC
             prependsBearer = prependsBearer || file.prependsBearer
@@ -181,7 +186,7 @@ package struct SourceSurvey: Sendable {
     package static func isManifest(_ path: String) -> Bool {
         let name = path.split(separator: "/").last.map(String.init) ?? path
         return manifestNames.contains(name) || name.hasSuffix(".csproj") || isVariableExample(name)
-            || TokenProject.mayBeNamed(inFile: name)
+            || TokenProject.mayBeNamed(inFile: name) || ProductUses.mayBeListed(inFile: name)
     }
 
     /// Returns whether only the existence of the file matters, and not its content.
@@ -281,7 +286,7 @@ extension Sequence {
 }
 
 extension Sequence where Element: Hashable {
-    func uniqued() -> [Element] { uniqued(by: \.self) }
+    package func uniqued() -> [Element] { uniqued(by: \.self) }
 }
 
 extension StringProtocol {

@@ -20,7 +20,7 @@ extension BackendDiscovery {
         }
         let clock = session.executor.clock
         var refusedRegistration: (path: String, response: HTTPMessage.Response)?
-        for route in survey.registrationRoutes.prefix(12) {
+        for route in survey.registrationRoutes {
             let start = clock.now
             // If the backend does not respond, each route takes more than 20 seconds, so the search
             // ends after the first such route.
@@ -34,7 +34,9 @@ extension BackendDiscovery {
                 let endpoint = Profile.Endpoint(method: "POST", path: route.path, body: body)
                 for idForm in [profile.idForm, .uuid, .integer].uniqued() {
                     let containsChosenID = body.templatePointersInJSON["id"] != nil
-                    guard await canCreateUser(session, .request(endpoint), idForm) else {
+                    guard await canCreateUser(session, .request(endpoint), idForm),
+                        await isUserCreated(session, by: route)
+                    else {
                         let refusal = RefusedRequests(session: session)
                             .registration(in: name + "-u")
                         if let refusal { refusedRegistration = (route.path, refusal) }
@@ -86,6 +88,21 @@ extension BackendDiscovery {
         return await execution.register("ada") == nil
     }
 
+    /// Returns whether the accepted request to a route has created a user.
+    ///
+    /// A login that only sends a code creates none, so the response to a login has to contain a
+    /// session and an ID that the backend chose.
+    private func isUserCreated(
+        _ session: ReplaySession,
+        by route: SourceSurvey.Route
+    ) async -> Bool {
+        guard route.isLoginPath else { return true }
+        guard let (sentBody, response) = await registrationResponse(session) else { return false }
+        let sent = String(decoding: sentBody, as: UTF8.self)
+        return RequestMembers.session(in: response) != nil
+            && RequestMembers.id(in: response, sentBody: sent) != nil
+    }
+
     /// Returns the body and the response of the last request that created a user; nil if there was
     /// none.
     func registrationResponse(_ session: ReplaySession) async -> (
@@ -120,11 +137,7 @@ extension BackendDiscovery {
         }
         if let (pointer, value) = id {
             endpoint.responseIDPointer = pointer
-            switch value {
-            case .number: profile.idForm = .integer
-            case .string(let text) where text.isUUID: profile.idForm = .uuid
-            case .string, .null, .bool, .array, .object: break
-            }
+            profile.idForm = UserIDForm(of: value) ?? profile.idForm
         }
         profile.namesOfDefaultEndpoints.remove("register")
         // A registration with the ID of the app is what an app sends at each launch.
@@ -165,9 +178,22 @@ extension Profile.Endpoint {
     /// Such a backend knows the user by the ID of the app, also if it returns the ID of its own row.
     fileprivate func keepsSentID(_ sentBody: [UInt8], _ response: JSONValue) -> Bool {
         guard let pointer = body?.templatePointersInJSON["id"],
+            // A user may have any name, and backends know nobody by it.
+            pointer.tokens.last.map(RequestMembers.isID) == true,
             let sentID = JSONValue(ifValid: sentBody)?[pointer]
         else { return false }
         return response.valuePaths.contains { response[$0] == sentID }
+    }
+}
+
+extension UserIDForm {
+    /// The form of an ID that a backend has chosen; nil for a string of no special form.
+    init?(of id: JSONValue) {
+        switch id {
+        case .number: self = .integer
+        case .string(let text) where text.isUUID: self = .uuid
+        case .string, .null, .bool, .array, .object: return nil
+        }
     }
 }
 
@@ -188,18 +214,37 @@ extension SourceSurvey {
     ]
 
     /// The routes that may create a user, the most likely one first.
+    ///
+    /// The last ones are logins, because the first login of a phone may create its user.
     fileprivate var registrationRoutes: [Route] {
-        routes.filter { route in
+        let possibleRoutes = routes.filter { route in
             let path = route.path.lowercased()
             return ["POST", ""].contains(route.method) && !route.hasID
-                && BackendDiscovery.userPathWords.contains { path.contains($0) }
-                && !path.contains("login")
                 && !Self.pathWordsWithoutUser.contains { path.contains($0) }
-        }.sorted { $0.userRank < $1.userRank }
+        }
+        let registrations = possibleRoutes.filter { route in
+            !route.isLoginPath
+                && (route.namesRegistration
+                    || BackendDiscovery.userPathWords.contains {
+                        route.path.lowercased().contains($0)
+                    })
+        }
+        let logins = possibleRoutes.filter { route in
+            let values = route.bodyNames.map(RequestMembers.value)
+            return route.isLoginPath && values.contains("{{device}}")
+                && !route.bodyNames.contains(where: RequestMembers.isPassword)
+        }
+        let sorted = registrations.sorted { $0.userRank < $1.userRank }
+        return Array(sorted.prefix(9) + logins.prefix(3))
     }
 }
 
 extension SourceSurvey.Route {
+    /// Whether the path names a login.
+    fileprivate var isLoginPath: Bool {
+        ["login", "signin", "sign-in"].contains(where: path.lowercased().contains)
+    }
+
     /// The position of the route in the order in which the routes are tried.
     ///
     /// A route that reads the ID of a user comes before one that creates an account for a login.

@@ -53,18 +53,17 @@ struct UserSessionSearch {
         else { return nil }
         let routes = discovery.survey.routes.filter { route in
             let path = route.path.lowercased()
-            return ["POST", ""].contains(route.method) && !route.hasID && !route.bodyNames.isEmpty
+            return ["POST", ""].contains(route.method) && !route.hasID
                 && Self.loginPathWords.contains { path.contains($0) }
                 && !Self.otherPathWords.contains { path.contains($0) }
         }
+        // The code does not always show the members, which are usually those of the registration.
+        let requests = routes.prefix(6).flatMap { route in
+            [RequestMembers.body(route.bodyNames), creation.body].compactMap(\.self).uniqued()
+                .map { Profile.Endpoint(method: "POST", path: route.path, body: $0) }
+        }
         let logins =
-            routes.prefix(6).map {
-                Profile.Endpoint(
-                    method: "POST",
-                    path: $0.path,
-                    body: RequestMembers.body($0.bodyNames)
-                )
-            } + [Profile.Endpoint(method: "POST", path: creation.path, body: creation.body)]
+            requests + [Profile.Endpoint(method: "POST", path: creation.path, body: creation.body)]
         for (index, login) in logins.enumerated() {
             if let token = await sessionPointer(login, "\(discovery.name)-n\(index)") {
                 return Profile.Session(endpoint: login, token: token)

@@ -98,6 +98,21 @@ extension BackendDiscovery {
         return isTokenAccepted
     }
 
+    /// Notes that the webhook route accepts the purchase of a user, although it has refused a test
+    /// event.
+    mutating func noteAcceptedPurchase() {
+        guard !acceptsEvents, let status = webhookStatus else { return }
+        acceptsEvents = true
+        webhookStatus = nil
+        let key = webhookNoteKey
+        notes.removeAll { $0.key == key && $0.isUnresolved }
+        let path = profile.endpoints[webhook.sender.webhookEndpoint]?.path ?? ""
+        note(
+            key,
+            "POST \(path) accepts the purchase of a user, but returns \(status) to a test event"
+        )
+    }
+
     static let commonReadinessPaths = [
         "/healthz", "/health", "/ping", "/ready", "/readyz", "/livez", "/status", "/api/health",
         "/up", "/",

@@ -60,6 +60,20 @@ struct EnvironmentGuessTests {
         #expect(Self.guess("x = process.env.\(name)").authorization == name)
     }
 
+    @Test func `a setting that may be missing is not set`() {
+        let settings = """
+            class Settings(BaseSettings):
+                REDIS_PASSWORD: str | None = None
+                SMTP_PASSWORD: Optional[str] = Field(None)
+                JWT_SECRET: str
+            """
+        let guess = EnvironmentGuess(
+            SourceSurvey([.init(path: "settings.py", text: settings)]),
+            standardNames: []
+        )
+        #expect(guess.values == ["JWT_SECRET": "assay-test"])
+    }
+
     @Test func `a secret next to an HMAC call is a signing key`() {
         let guess = Self.guess(
             "const s = process.env.RC_WEBHOOK_SECRET;\ncrypto.createHmac('sha256', s)"

@@ -88,6 +88,12 @@ struct RepositorySurveyTests {
             ("if true; then\ntsc\nfi\nnode a.js", nil, "sh bin/run.sh"),
             ("tsc\nnode $MAIN", nil, "sh bin/run.sh"), ("tsc &\nnode a.js", nil, "sh bin/run.sh"),
             ("tsc \\\n -p .\nnode a.js", nil, "sh bin/run.sh"), ("tsc", nil, "sh bin/run.sh"),
+            (
+                "cd \"$(dirname \"$0\")\"\nif [ -f .env ]; then\n  . ./.env\nfi\nmkdir -p out\n"
+                    + "javac -d out A.java\n[ \"$1\" = build ] && exit 0\nexec java -cp out A",
+                "mkdir -p out && javac -d out A.java", "sed '/^javac /d' run.sh | sh"
+            ),
+            ("cd \"$(dirname \"$0\")\"\n. ./.env\ntsc\ntsc -p b\nnode a.js", nil, "sh bin/run.sh"),
         ] as [(String, String?, String)]
     )
     func script(text: String, build: String?, command: String) throws {
@@ -98,7 +104,7 @@ struct RepositorySurveyTests {
         let candidate = try #require(repository.candidates.first)
         #expect(candidate.build == build)
         #expect(candidate.command == command)
-        #expect(candidate.folder == (text.hasPrefix("cd \"") ? "bin" : ""))
+        #expect(candidate.folder == (build != nil && text.hasPrefix("cd \"") ? "bin" : ""))
     }
 
     @Test func `the start command of an app with a user interface is no candidate`() {

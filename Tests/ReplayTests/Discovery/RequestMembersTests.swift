@@ -55,4 +55,18 @@ struct RequestMembersTests {
 
     @Test("a member is no part of a longer word", arguments: ["decode failed", "codes", "encoder"])
     func longerWord(body: String) { #expect(Self.names(after: body, of: ["code"]) == nil) }
+
+    @Test("a message of the backend's own code names a missing member")
+    func ownMessage() {
+        let names = Self.names(after: #"{"error": "'password' is required"}"#, of: ["email"])
+        #expect(names == ["email", "password"])
+        #expect(Self.names(after: "email and password are missing", of: ["id"]) == ["id", "password"])
+        #expect(Self.names(after: "nothing is right", of: ["id"]) == nil)
+    }
+
+    @Test("a name is not the ID of a user, whatever a request sends under it")
+    func nameAndID() {
+        #expect(["userId", "app_user_id", "uid", "owner_user_id"].allSatisfy(RequestMembers.isID))
+        #expect(["name", "user", "username", "display_name"].allSatisfy { !RequestMembers.isID($0) })
+    }
 }

@@ -1,9 +1,5 @@
-import Contracts
-import Programs
-import Replay
 import Testing
 import TestSupport
-import Values
 
 /// `assay init` with backends whose users sign in with ID tokens, but exist only after a request of
 /// the app.
@@ -11,22 +7,9 @@ import Values
 struct TokenUserSearchTests {
     /// A backend in one file: it accepts ID tokens of one project only, `POST /api/users/sync`
     /// creates the user of a token, and a flag of 0 and 1 shows the access.
-    private static let backend = """
-        import base64, json, sys
-        from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+    private static let backend = PythonBackend.source(
+        """
         import firebase_admin.auth as auth
-
-        class App:
-            def __init__(self): self.routes = {}
-            def route(self, method, path):
-                def register(function):
-                    self.routes[method, path] = function
-                    return function
-                return register
-            def get(self, path): return self.route("GET", path)
-            def post(self, path): return self.route("POST", path)
-
-        app = App()
         users = {}
         ENTITLEMENT_ID = 'Acme Pro'
 
@@ -65,29 +48,14 @@ struct TokenUserSearchTests {
                 user["is_premium"] = int(event["type"] == "INITIAL_PURCHASE")
                 user["until"] = event.get("expiration_at_ms")
             return 200, {}
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            def answer(self):
-                length = int(self.headers.get("content-length") or 0)
-                text = self.rfile.read(length) or b"{}"
-                self.json = lambda: json.loads(text)
-                path = self.path
-                # An ID is a draw of the lottery if a user has it.
-                if path.startswith("/api/lottery/"):
-                    path = "/api/lottery/:id" if path.split("/")[-1] in users else "/none"
-                try: status, body = app.routes.get((self.command, path), lambda _: (404, {}))(self)
-                except Exception: status, body = 400, {}
-                data = json.dumps(body).encode()
-                self.send_response(status)
-                self.send_header("content-length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-            do_GET = do_POST = answer
-            def log_message(self, *_): pass
-
-        ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
-        """
+        """,
+        imports: "base64, json, sys",
+        choosingPath: """
+                    # An ID is a draw of the lottery if a user has it.
+                    if path.startswith("/api/lottery/"):
+                        path = "/api/lottery/:id" if path.split("/")[-1] in users else "/none"
+            """
+    )
 
     /// The part of the official SDK that the backend uses, with the emulator's unsigned tokens.
     private static let sdk = """
@@ -102,27 +70,21 @@ struct TokenUserSearchTests {
         {"type": "service_account", "project_id": "acme-5f3a", "private_key": "k"}
         """
 
-    private static let hasPython =
-        ProgramCommand.findExecutable("python3", searchPath: "/usr/local/bin:/usr/bin:/bin") != nil
-
     private static func initialize(_ source: String) async throws -> (
         output: String, profile: String
     ) {
-        let folder = try TemporaryFolder()
-        try folder.write(source, to: "app.py")
-        try folder.write("firebase-admin\n", to: "requirements.txt")
-        try folder.write(keyFile, to: "acme-firebase-adminsdk.json")
-        try folder.write("", to: "firebase_admin/__init__.py")
-        try folder.write(sdk, to: "firebase_admin/auth.py")
-        let result = try await Program.run(
-            ["init", "--start", "exec python3 app.py {{port}}"],
-            folder: folder.path
+        let (result, profile) = try await PythonBackend.initialize(
+            source,
+            otherFiles: [
+                "requirements.txt": "firebase-admin\n", "acme-firebase-adminsdk.json": keyFile,
+                "firebase_admin/__init__.py": "", "firebase_admin/auth.py": sdk,
+            ]
         )
         #expect(result.status == 0, "\(result.output)\(result.errors)")
-        return (result.output + result.errors, folder.read("assay.yaml") ?? "")
+        return (result.output + result.errors, profile)
     }
 
-    @Test(.enabled(if: hasPython))
+    @Test(.enabled(if: PythonBackend.isAvailable))
     func `a request that creates the user of a token is found, and the flag that a purchase sets`()
         async throws
     {
@@ -140,7 +102,7 @@ struct TokenUserSearchTests {
         #expect(!profile.contains("lottery"), "\(profile)")
     }
 
-    @Test(.enabled(if: hasPython))
+    @Test(.enabled(if: PythonBackend.isAvailable))
     func `a route that creates the user is also the one that requires a token`() async throws {
         let source = Self.backend.replacing("@app.get(\"/api/plan\")\n", with: "")
         let (output, profile) = try await Self.initialize(source)
@@ -150,7 +112,7 @@ struct TokenUserSearchTests {
         )
     }
 
-    @Test(.enabled(if: hasPython))
+    @Test(.enabled(if: PythonBackend.isAvailable))
     func `a route that knows every user of a token is the first request of a user`()
         async throws
     {
@@ -165,7 +127,7 @@ struct TokenUserSearchTests {
         )
     }
 
-    @Test(.enabled(if: hasPython))
+    @Test(.enabled(if: PythonBackend.isAvailable))
     func `missing members and allowed values are taken from the refusal`() async throws {
         let source = Self.backend.replacing(
             "    users.setdefault(user",
@@ -189,7 +151,7 @@ struct TokenUserSearchTests {
         )
     }
 
-    @Test(.enabled(if: hasPython))
+    @Test(.enabled(if: PythonBackend.isAvailable))
     func `a request that is accepted once per user is no protected route`() async throws {
         let source = Self.backend
             .replacing("@app.get(\"/api/plan\")\n", with: "")

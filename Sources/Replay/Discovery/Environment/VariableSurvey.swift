@@ -63,7 +63,7 @@ struct VariableSurvey: Sendable {
             extensions: ["py"],
             requires: "BaseSettings",
             pattern:
-                #"^[ \t]+(?<name>[A-Za-z][A-Za-z0-9_]{2,})[ \t]*:[ \t]*[\w\[\], |.]+(?:=[ \t]*(?:Field\([ \t]*)?(?:["'](?<default>[^"'\n]*)["'])?)?[^\n]*$"#,
+                #"^[ \t]+(?<name>[A-Za-z][A-Za-z0-9_]{2,})[ \t]*:[ \t]*[\w\[\], |.]+(?:=[ \t]*(?:Field\([ \t]*)?(?:["'](?<default>[^"'\n]*)["']|(?<default>)None\b)?)?[^\n]*$"#,
             isUppercased: true
         ),
         Form(

@@ -205,7 +205,7 @@ extension Framework {
             StartRule(
                 file: #"\.py$"#,
                 text:
-                    #"^def\s+(?<app>\w+)\([^\n]*\n(?:(?:[ \t][^\n]*)?\n)*?[ \t]+\w+\s*(?::\s*[\w.]+\s*)?=\s*(?:\w+\.)?(?:FastAPI|Starlette)\("#,
+                    #"^def\s+(?<app>\w+)\((?:\s*\w+[^()\n=,]*=[^()\n]*)?\)[^\n]*\n(?:(?:[ \t][^\n]*)?\n)*?[ \t]+\w+\s*(?::\s*[\w.]+\s*)?=\s*(?:\w+\.)?(?:FastAPI|Starlette)\("#,
                 command: "python -m uvicorn {{module}}:{{app}} --factory --port {{port}}"
             ),
         ],
@@ -235,7 +235,7 @@ extension Framework {
             ),
             StartRule(
                 file: #"\.py$"#,
-                text: #"^def\s+(?<app>create_app|make_app)\("#,
+                text: #"^def\s+(?<app>create_app|make_app)\((?=[\s\S]*\bFlask\()"#,
                 command: "python -m flask --app {{module}}:{{app}} run --port {{port}}"
             ),
         ]
@@ -262,17 +262,26 @@ extension Framework {
         )
     )
 
+    /// A call that serves until the program ends.
+    private static let pythonServerCall =
+        #"^[ \t]*(?:\w+\.run\(|uvicorn\.run\(|\w+\.serve_forever\(|web\.run_app\(|run\(\s*(?:app\s*=\s*)?\w+\s*,[^\n]*\b(?:host|port|server)\s*=)"#
+
     private static let pythonServer = Framework(
         name: "Python",
         extensions: ["py"],
         starts: [
             StartRule(
-                file: #"^(?!(?:.*/)?(?:alembic|migrations)/).*\.py$"#,
-                text:
-                    #"^[ \t]*(?:\w+\.run\(|uvicorn\.run\(|\w+\.serve_forever\(|web\.run_app\(|run\(\s*(?:app\s*=\s*)?\w+\s*,[^\n]*\b(?:host|port|server)\s*=)"#,
+                file: #"(?:^|/)__main__\.py$"#,
+                text: Pattern(stringLiteral: pythonServerCall),
+                command: "python -m {{module}}",
+                isWeak: true
+            ),
+            StartRule(
+                file: #"^(?!(?:.*/)?(?:(?:alembic|migrations)/|__main__\.py$)).*\.py$"#,
+                text: Pattern(stringLiteral: pythonServerCall),
                 command: "python {{file}}",
                 isWeak: true
-            )
+            ),
         ],
         routes: RouteSyntax(
             requires: ["BaseHTTPRequestHandler", "SimpleHTTPRequestHandler"],

@@ -6,6 +6,7 @@ struct ModuleIndex: Sendable {
 
     private static let importPatterns: [Pattern] = [
         #"\bimport\s+(?:type\s+)?(?:\*\s+as\s+)?(?<name>\w+)?\s*,?\s*(?:\{(?<names>[^}]*)\})?\s*from\s*["'](?<module>[^"']+)["']"#,
+        #"\bexport\s*\{(?<names>[^}]*)\}\s*from\s*["'](?<module>[^"']+)["']"#,
         #"\b(?:const|let|var)\s+(?:(?<name>\w+)|\{(?<names>[^}]*)\})\s*(?::[^=\n]*)?=\s*(?:await\s+)?(?:require|import)\(\s*["'](?<module>[^"']+)["']\s*\)"#,
         #"^\s*from\s+(?<module>[.\w]+)\s+import\s+(?:\((?<names>[^)]*)\)|(?<names>[^\n#(]+))"#,
         #"^\s*import\s+(?<module>\w+(?:\.\w+)+)(?:\s+as\s+(?<name>\w+))?"#,

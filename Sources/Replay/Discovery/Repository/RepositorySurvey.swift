@@ -33,8 +33,8 @@ package struct RepositorySurvey: Sendable {
         }
         var surveys: [String: SourceSurvey] = [:]
         let files = files.map(SurveyedFile.init)
-        let programFolders = Set(candidates.map(\.folder) + frontEnds.map(\.folder))
-        for folder in Set(candidates.map(\.folder)) {
+        let programFolders = Set(candidates.map(\.project) + frontEnds.map(\.folder))
+        for folder in Set(candidates.map(\.project)) {
             // A library that several programs share belongs to each of them.
             let others = programFolders.filter {
                 $0 != folder && !folder.hasPrefix($0 + "/") && !$0.isEmpty
@@ -47,7 +47,7 @@ package struct RepositorySurvey: Sendable {
         }
         for index in candidates.indices {
             let candidate = candidates[index]
-            candidates[index].webhook = surveys[candidate.folder].flatMap {
+            candidates[index].webhook = surveys[candidate.project].flatMap {
                 WebhookRoutes($0.routes).best(in: candidate.scope)
             }
         }
@@ -62,7 +62,7 @@ package struct RepositorySurvey: Sendable {
     /// Returns the facts about the project of a candidate; without one, those about all projects
     /// except apps with a user interface.
     package func survey(of candidate: StartCandidate?) -> SourceSurvey {
-        if let candidate, let survey = surveys[candidate.folder] { return survey }
+        if let candidate, let survey = surveys[candidate.project] { return survey }
         if surveys.count == 1, let survey = surveys.values.first { return survey }
         return SourceSurvey(
             searched: files.filter { file in

@@ -55,8 +55,12 @@ struct RouteGraph: Sendable {
                     line: mount.line,
                     path: mount.path
                 )
-                for target in index.files(of: mount.target, imports, from: number)
-                where target != number {
+                let targets = index.files(of: mount.target, imports, from: number)
+                let exports = targets.flatMap { target in
+                    // A package may only export again what its modules define.
+                    index.files(of: mount.target, surveyedFiles[target].imports, from: target)
+                }
+                for target in (targets + exports).uniqued() where target != number {
                     mountsByFile[target, default: []].append(position)
                 }
                 for word in mount.target.identifiers where registrarNames.contains(word) {

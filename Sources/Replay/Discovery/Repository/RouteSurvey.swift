@@ -29,7 +29,8 @@ struct RouteSurvey: Sendable {
                 declaredLines[route.file].first { $0 > route.line } ?? source.lines.count + 1
             let handler = source.lines[(route.line - 1)..<max(route.line, end - 1)]
                 .prefix(Self.handlerLineCountMax)
-            var names = HandlerNames(handler.joined(separator: "\n"), models)
+            let handlerText = handler.joined(separator: "\n")
+            var names = HandlerNames(handlerText, models)
             if names.body.isEmpty, route.method != "GET" {
                 names = HandlerNames(
                     Self.functionsNamed(in: source.lines[route.line - 1], functions, route.file),
@@ -37,7 +38,7 @@ struct RouteSurvey: Sendable {
                 )
             }
             let isDocumentation = source.path.hasSuffix(".md")
-            let found = SourceSurvey.Route(
+            var found = SourceSurvey.Route(
                 method: route.method,
                 path: path,
                 bodyNames: isDocumentation ? [] : names.body,
@@ -46,6 +47,7 @@ struct RouteSurvey: Sendable {
                 location: "\(source.path):\(route.line)",
                 declaration: source.lines[route.line - 1]
             )
+            found.namesRegistration = !isDocumentation && Self.registration.occurs(in: handlerText)
             if isDocumentation {
                 documented.append(found)
             } else if route.isResolved {
@@ -81,6 +83,10 @@ struct RouteSurvey: Sendable {
         return (texts + inner).uniqued().joined(separator: "\n")
     }
 
+    /// The name of a function that registers users, or a password.
+    private static let registration: Pattern =
+        #"(?i)\b(?:register|sign_?up|(?:create|add|new)_?(?:user|account|customer|member))\b|passw(?:or)?d"#
+
     /// A call to which the code passes the body of a request.
     private static let bodyArgument: Pattern =
         #"\b(?<name>\w+)\((?:[^()\n]*,\s*)?(?:body|json|data|payload)\s*[,)]"#
@@ -109,7 +115,7 @@ struct RouteSurvey: Sendable {
 extension SourceSurvey.Route {
     /// Returns the route as mounted under a prefix.
     fileprivate func below(_ prefix: String) -> SourceSurvey.Route {
-        SourceSurvey.Route(
+        var route = SourceSurvey.Route(
             method: method,
             path: RoutePath.joined(prefix, path),
             bodyNames: bodyNames,
@@ -117,6 +123,8 @@ extension SourceSurvey.Route {
             location: location,
             declaration: declaration
         )
+        route.namesRegistration = namesRegistration
+        return route
     }
 }
 
@@ -178,7 +186,7 @@ struct HandlerNames: Sendable {
     private static func patterns(_ object: String) -> [Pattern] {
         [
             object + #"\??\.(?<name>[A-Za-z_][A-Za-z0-9_]{0,40})\b(?!\s*\()"#,
-            object + #"\??\[\s*["'`](?<name>[A-Za-z_][A-Za-z0-9_]{0,40})["'`]"#,
+            object + #"(?:\(\))?\??\[\s*["'`](?<name>[A-Za-z_][A-Za-z0-9_]{0,40})["'`]"#,
             object + #"(?:\(\))?\.(?:get|fetch|input)\(\s*["'`](?<name>[A-Za-z_]\w{0,40})["'`]"#,
             #"\w\(\s*"# + object + #"\s*,\s*["'](?<name>[A-Za-z_]\w{0,40})["']"#,
             #"["'](?<name>[A-Za-z_]\w{0,40})["']\s+in\s+"# + object + #"\b"#,

@@ -19,6 +19,8 @@ package struct StartCandidate: Hashable, Sendable {
     package private(set) var command: String
     /// The folder in which the command runs, relative to the repository; empty for its top folder.
     package private(set) var folder: String
+    /// The folder of the project that the command starts, if it runs in another folder.
+    private(set) var ownProject: String?
     /// The reason for the command, such as `FastAPI in main.py:12`.
     package let evidence: String
     /// The environment variables that the framework needs, with `{{port}}` and `{{data}}`.
@@ -33,6 +35,14 @@ package struct StartCandidate: Hashable, Sendable {
     var scope = ""
     /// The route of the project that seems to receive webhooks; nil if there is none.
     package var webhook: SourceSurvey.Route?
+
+    /// The folder of the project that the command starts, relative to the repository.
+    package var project: String { ownProject ?? folder }
+    /// The path from the folder of the command to the project; empty for the same folder.
+    package var projectPath: String {
+        let path = project.dropFirst(folder.count)
+        return String(path.hasPrefix("/") ? path.dropFirst() : path)
+    }
 
     /// Words in the names of programs that serve no requests, and of programs that restart the
     /// backend whenever a file changes.
@@ -75,6 +85,12 @@ package struct StartCandidate: Hashable, Sendable {
         build = script.build
         command = script.command
         folder = scriptFolder
+    }
+
+    /// Runs the command in another folder than that of its project.
+    mutating func run(in otherFolder: String) {
+        ownProject = project
+        folder = otherFolder
     }
 
     /// Whether the command seems to start another program than a server.

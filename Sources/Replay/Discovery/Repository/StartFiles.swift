@@ -124,6 +124,7 @@ struct StartFiles: Sendable {
             command = inner
         }
         command = command.replacing("\\\n", with: " ").replacing("\\\"", with: "\"")
+            .replacing(#/\s*&\s*$/#, with: "")
             .replacing(#/\s*--reload\b/#, with: "")
             .replacing(#/^\.?venv\/bin\//#, with: "")
             .replacing(#/\$\{PORT(?::?-[^}]*)?\}|\$\(PORT\)|\$PORT\b/#, with: "{{port}}")

@@ -165,25 +165,41 @@ struct StartSearch: Sendable {
         let parts = source.path.split(separator: "/").map(String.init)
         let stem = source.path.lastIndex(of: ".").map { String(source.path[..<$0]) } ?? source.path
         var modules = stem.split(separator: "/").map(String.init)
-        if modules.last == "__init__" { modules.removeLast() }
+        if ["__init__", "__main__"].contains(modules.last) { modules.removeLast() }
+        // A module that imports from its own folder as a package runs from the folder above.
+        let package = rule.command.contains("{{module}}") ? self.package(importedBy: source) : nil
+        if let package { modules.insert(package, at: 0) }
         let command = rule.command.replacing("{{app}}", with: match?["app"] ?? "")
             .replacing("{{file}}", with: source.path)
             .replacing("./{{folder}}", with: parts.count > 1 ? "./{{folder}}" : ".")
             .replacing("{{folder}}", with: parts.dropLast().joined(separator: "/"))
             .replacing("{{module}}", with: modules.joined(separator: "."))
         let location = below(source.path) + (match.map { ":\($0.line)" } ?? "")
-        candidates.append(
-            StartCandidate(
-                command: command,
-                folder: folder,
-                evidence: "\(framework.name) in \(location)",
-                environment: framework.environment,
-                build: rule.build?.replacing("{{file}}", with: source.path),
-                source: rule.isWeak ? .guess : .framework,
-                scope: rule.isOneProgramPerMatch
-                    ? location : rule.isOneProgramPerFile ? below(source.path) : ""
-            )
+        var candidate = StartCandidate(
+            command: command,
+            folder: folder,
+            evidence: "\(framework.name) in \(location)",
+            environment: framework.environment,
+            build: rule.build?.replacing("{{file}}", with: source.path),
+            source: rule.isWeak ? .guess : .framework,
+            scope: rule.isOneProgramPerMatch
+                ? location : rule.isOneProgramPerFile ? below(source.path) : ""
         )
+        if package != nil {
+            candidate.run(in: folder.split(separator: "/").dropLast().joined(separator: "/"))
+        }
+        candidates.append(candidate)
+    }
+
+    /// Returns the name of the project's folder if a Python file imports from it as from a package;
+    /// nil otherwise.
+    private func package(importedBy source: SourceText) -> String? {
+        guard let name = folder.split(separator: "/").last else { return nil }
+        let isImported = source.lines.contains { line in
+            ["from \(name).", "from \(name) import ", "import \(name)."]
+                .contains(where: line.trimmed.hasPrefix)
+        }
+        return isImported && !paths.contains { $0.hasPrefix("\(name)/") } ? String(name) : nil
     }
 
     // MARK: Packages

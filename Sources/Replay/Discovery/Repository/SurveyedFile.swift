@@ -22,6 +22,7 @@ struct SurveyedFile: Sendable {
     /// The providers whose host name occurs in the file.
     private(set) var calledProviders: Set<Exchange.Party> = []
     private(set) var entitlementUses = EntitlementUses()
+    private(set) var productUses = ProductUses()
     /// Whether the code computes an HMAC to sign or verify data.
     private(set) var usesHMAC = false
     /// Whether the code puts `Bearer` before a variable.
@@ -49,6 +50,12 @@ struct SurveyedFile: Sendable {
         variables = VariableSurvey.variables(of: source)
         let lowercaseText = source.text.lowercased()
         if !file.path.hasSuffix(".md") { findProviders(in: lowercaseText) }
+        let isTest = ["test", "spec", "fixture", "mock"].contains(
+            where: file.path.lowercased().contains
+        )
+        if !isTest, isSource || ProductUses.mayBeListed(inFile: source.name) {
+            productUses = ProductUses(source)
+        }
         guard isSource else { return }
         for match in source.matches(Self.pathConstant) {
             guard let name = match["name"], let path = match["path"] else { continue }
@@ -57,9 +64,6 @@ struct SurveyedFile: Sendable {
         usesHMAC = Self.signatureForms.contains(where: lowercaseText.contains)
         prependsBearer = Self.bearerForms.contains(where: source.text.contains)
         if source.text.contains("://") { findFixedHosts() }
-        let isTest = ["test", "spec", "fixture", "mock"].contains(
-            where: file.path.lowercased().contains
-        )
         if !isTest { entitlementUses = EntitlementUses(source) }
     }
 

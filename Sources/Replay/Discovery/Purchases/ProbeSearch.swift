@@ -11,13 +11,70 @@ extension BackendDiscovery {
         "/api/users/{{id}}/subscription", "/subscriptions/{{id}}", "/api/subscriptions/{{id}}",
         "/api/user/access/{{id}}", "/test/users/{{id}}", "/test/subscriptions/{{id}}",
     ]
+
+    /// The probes that a purchase confirmed.
+    struct FoundProbes {
+        /// The probe that shows the purchase.
+        let subscription: Profile.Probe
+        /// The mapped fields that a person should check, each with the reason; the reason for fields
+        /// that are left out has no field.
+        let doubtsByField: [String: String]
+        /// The probes whose response shows whether a user exists.
+        let existence: [Profile.Probe]
+    }
+
     /// Finds the routes whose responses about a user change when the user makes a purchase.
     mutating func findProbes(_ session: ReplaySession) async {
         guard profile.probes.isEmpty else { return }
         let candidates = probeCandidates()
         guard !candidates.isEmpty else { return }
+        var found = await probes(among: candidates, session, in: name + "-s")
+        if found == nil {
+            let search = BuyerIDSearch(discovery: self, session: session)
+            if let (buyer, probes) = await search.buyer(shownBy: candidates) {
+                buyer.adopt(in: &self)
+                found = probes
+            }
+        }
+        if found == nil {
+            let search = ProductSearch(discovery: self, session: session)
+            if let (products, probes) = await search.products(shownBy: candidates) {
+                (profile.products, found) = (products, probes)
+                note("products", search.text(products))
+            }
+        }
+        guard let found else {
+            note(
+                "probes",
+                "no route in the backend's files shows the effect of a purchase",
+                isUnresolved: true
+            )
+            return
+        }
+        noteAcceptedPurchase()
+        let names = found.subscription.readings.keys.sorted().joined(separator: ", ")
+        note("probes", "\(found.subscription.text) shows \(names)")
+        for (field, doubt) in found.doubtsByField.sorted(by: { $0.key < $1.key }) {
+            let key = field.isEmpty ? "probes: read" : "probes: read: \(field)"
+            note(key, doubt, isUnresolved: true)
+        }
+        profile.probes =
+            found.existence.forUsers(besides: found.subscription) + [found.subscription]
+    }
+
+    /// Returns the probes that show a purchase of a new user; nil if none of them does.
+    ///
+    /// - Parameters:
+    ///   - candidates: The probes that are tried.
+    ///   - session: The session with the backend.
+    ///   - namespace: The namespace of the user.
+    /// - Returns: The probe that shows most of the purchase, and those that show a user.
+    func probes(
+        among candidates: [Profile.Probe],
+        _ session: ReplaySession,
+        in namespace: String
+    ) async -> FoundProbes? {
         let executor = executor(session) { $0.probes = candidates }
-        let namespace = name + "-s"
         let expectedObservability = RunRecord.Observability(
             arePushesObservable: true,
             areProbeChangesObservable: true,
@@ -30,7 +87,7 @@ extension BackendDiscovery {
         )
         let exchanges = session.fakes.journal.read { $0.exchanges(in: namespace) }
         let purchaseRequest = exchanges.first { $0.purpose == .sentinel }?.request
-        guard let event = purchaseRequest?.bodyJSON?["event"] else { return }
+        guard let event = purchaseRequest?.bodyJSON?["event"] else { return nil }
         let purchase = ResponseSurvey.Purchase(
             product: event["product_id"]?.string ?? "",
             periodEnd: event["expiration_at_ms"].flatMap(Instant.init(timeValue:))
@@ -54,22 +111,17 @@ extension BackendDiscovery {
             var probe = candidate
             probe.name = "subscription"
             probe.readings = survey.readings
-            bestMatch = (probe, survey.doubtsByField)
+            var doubts = survey.doubtsByField
+            doubts[""] = survey.textAboutLists
+            bestMatch = (probe, doubts)
         }
-        guard let bestMatch else {
-            note(
-                "probes",
-                "no route in the backend's files shows the effect of a purchase",
-                isUnresolved: true
+        return bestMatch.map {
+            FoundProbes(
+                subscription: $0.probe,
+                doubtsByField: $0.doubtsByField,
+                existence: existenceProbes
             )
-            return
         }
-        let names = bestMatch.probe.readings.keys.sorted().joined(separator: ", ")
-        note("probes", "\(bestMatch.probe.text) shows \(names)")
-        for (field, doubt) in bestMatch.doubtsByField.sorted(by: { $0.key < $1.key }) {
-            note("probes: read: \(field)", doubt, isUnresolved: true)
-        }
-        profile.probes = existenceProbes.forUsers(besides: bestMatch.probe) + [bestMatch.probe]
     }
 
     /// Returns the responses of a probe about an unknown user, and about a user before and after a
@@ -101,6 +153,8 @@ extension BackendDiscovery {
         let idToken = survey.usesTokens ? Profile.Credentials(actor: "{{id}}") : nil
         let userSession = profile.userSession == nil ? nil : UserSessionSearch.credentials
         let signedIn = [idToken, userSession].compactMap(\.self)
+        // A session may be needed to read what a user has bought, under any name.
+        var otherPaths: [(path: String, credentials: Profile.Credentials?)] = []
         for route in survey.routes where ["GET", ""].contains(route.method) {
             let path = route.path
             guard !path.lowercased().contains("hook"), !path.lowercased().contains("health") else {
@@ -115,19 +169,24 @@ extension BackendDiscovery {
                 RequestMembers.idWords.contains(name.lowercased().filter { $0.isLetter })
             }
             if let query { paths.append(("\(path)?\(query)={{id}}", nil)) }
-            let last = path.split(separator: "/").last.map { $0.lowercased() } ?? ""
-            if Self.ownDataWords.contains(where: { last.contains($0) }) {
+            let parts = path.lowercased().split(separator: "/")
+            let isAboutCaller =
+                parts.contains("me")
+                || Self.ownDataWords.contains { parts.last?.contains($0) == true }
+            if isAboutCaller {
                 paths += signedIn.map { (path, $0) }
+            } else {
+                otherPaths += signedIn.map { (path, $0) }
             }
         }
-        paths += Self.commonProbePaths.map { ($0, nil) }
+        paths += Self.commonProbePaths.map { ($0, nil) } + otherPaths
         let uniquePaths = paths.uniqued {
             "\($0.path) \($0.credentials?.templateNames.sorted() ?? [])"
         }
         // A backend may have more routes than can be tried.
         let purchasePaths = uniquePaths.filter { $0.path.isAboutPurchases }
-        let otherPaths = uniquePaths.filter { !$0.path.isAboutPurchases }
-        return (purchasePaths + otherPaths).prefix(40).enumerated().map {
+        let remainingPaths = uniquePaths.filter { !$0.path.isAboutPurchases }
+        return (purchasePaths + remainingPaths).prefix(40).enumerated().map {
             var probe = Profile.Probe(
                 name: "candidate-\($0)",
                 source: .get($1.path),
