@@ -102,7 +102,7 @@ package struct BackendDiscovery: Sendable {
             let search = UserSessionSearch(discovery: discovery, session: session)
             discovery.profile.userSession = await search.login()
         }
-        await discovery.findProbes(session)
+        await ProbeSearch.addProbes(to: &discovery, session)
         UserSessionSearch.conclude(&discovery)
         await discovery.findOtherEndpoints(session)
         let executor = discovery.executor(session)

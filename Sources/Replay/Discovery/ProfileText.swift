@@ -95,10 +95,11 @@ extension BackendDiscovery {
         let products = profile.products.sorted { $0.key < $1.key }.map {
             "  \(Self.yamlScalar($0.key)): \(Self.yamlScalar($0.value))"
         }
-        return (products.isEmpty ? [] : ["products:"] + products) + [
-            ("entitlement", profile.entitlement, usual.entitlement),
-            (TokenProject.profileKey, profile.tokenProject, usual.tokenProject),
-        ].filter { $0.1 != $0.2 }.map { "\($0.0): \(Self.yamlScalar($0.1))" }
+        return (products.isEmpty ? [] : ["products:"] + products)
+            + [
+                ("entitlement", profile.entitlement, usual.entitlement),
+                (TokenProject.profileKey, profile.tokenProject, usual.tokenProject),
+            ].filter { $0.1 != $0.2 }.map { "\($0.0): \(Self.yamlScalar($0.1))" }
     }
 
     private var probes: [String] {

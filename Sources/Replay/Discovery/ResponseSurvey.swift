@@ -204,7 +204,10 @@ struct ResponseSurvey: Sendable {
                     || Self.noAccessWords.contains(oldValue.string?.lowercased() ?? "-"),
                 Self.containsWord(
                     name,
-                    ["tier", "plan", "level", "status", "state", "role", "membership", "subscription"]
+                    [
+                        "tier", "plan", "level", "status", "state", "role", "membership",
+                        "subscription",
+                    ]
                 )
             else { continue }
             if Self.containsWord(name, ["status", "state"]) {

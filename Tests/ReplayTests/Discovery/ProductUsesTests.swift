@@ -25,9 +25,11 @@ struct ProductUsesTests {
 
     @Test("an ID with a period is found in a file about products")
     func period() {
-        #expect(Self.ids(#"def plan(product): return {"app.gold.1month": 1}[product]"#) == [
-            "app.gold.1month"
-        ])
+        #expect(
+            Self.ids(#"def plan(product): return {"app.gold.1month": 1}[product]"#) == [
+                "app.gold.1month"
+            ]
+        )
         #expect(Self.ids(#"x = {"app.gold.1month": 1}"#).isEmpty)
     }
 
@@ -62,9 +64,11 @@ struct ProductUsesTests {
     func settings() {
         let listed = ["products.json", "plan_catalog.json", "default_config.json"]
         #expect(listed.allSatisfy(ProductUses.mayBeListed))
-        #expect(["package.json", "products.csv", "data.json"].allSatisfy {
-            !ProductUses.mayBeListed(inFile: $0)
-        })
+        #expect(
+            ["package.json", "products.csv", "data.json"].allSatisfy {
+                !ProductUses.mayBeListed(inFile: $0)
+            }
+        )
         let files = [
             SourceSurvey.File(path: "config/plans.json", text: #"{"products": {"gold_pass": 1}}"#),
             SourceSurvey.File(path: "tests/plans.json", text: #"{"products": {"test_pass": 1}}"#),

@@ -60,13 +60,17 @@ struct RequestMembersTests {
     func ownMessage() {
         let names = Self.names(after: #"{"error": "'password' is required"}"#, of: ["email"])
         #expect(names == ["email", "password"])
-        #expect(Self.names(after: "email and password are missing", of: ["id"]) == ["id", "password"])
+        #expect(
+            Self.names(after: "email and password are missing", of: ["id"]) == ["id", "password"]
+        )
         #expect(Self.names(after: "nothing is right", of: ["id"]) == nil)
     }
 
     @Test("a name is not the ID of a user, whatever a request sends under it")
     func nameAndID() {
         #expect(["userId", "app_user_id", "uid", "owner_user_id"].allSatisfy(RequestMembers.isID))
-        #expect(["name", "user", "username", "display_name"].allSatisfy { !RequestMembers.isID($0) })
+        #expect(
+            ["name", "user", "username", "display_name"].allSatisfy { !RequestMembers.isID($0) }
+        )
     }
 }

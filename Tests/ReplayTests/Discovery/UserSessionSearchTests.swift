@@ -49,7 +49,9 @@ struct UserSessionSearchTests {
 
     @Test(.enabled(if: PythonBackend.isAvailable))
     func `a login with a password is found, and probes use its session`() async throws {
-        let (result, profile) = try await PythonBackend.initialize(PythonBackend.source(Self.routes))
+        let (result, profile) = try await PythonBackend.initialize(
+            PythonBackend.source(Self.routes)
+        )
         #expect(result.status == 0, "\(result.output)\(result.errors)")
         let expectedLines = [
             "  create: {post: /auth/signup, body: "

@@ -36,7 +36,7 @@ struct BuyerIDSearch {
     /// response of a probe; nil if there is none.
     func buyer(
         shownBy candidates: [Profile.Probe]
-    ) async -> (buyer: Buyer, probes: BackendDiscovery.FoundProbes)? {
+    ) async -> (buyer: Buyer, probes: ProbeSearch.FoundProbes)? {
         guard case .request(var creation) = discovery.profile.creation,
             let current = creation.responseIDPointer,
             let (sentBody, response) = await discovery.registrationResponse(session)
@@ -57,7 +57,9 @@ struct BuyerIDSearch {
                 "a purchase changes no route; trying the ID at \(id.pointer) of the registration"
             )
             let namespace = "\(discovery.name)-i\(index)"
-            if let probes = await trial.probes(among: candidates, session, in: namespace) {
+            if let probes = await ProbeSearch(discovery: trial, session: session)
+                .probes(among: candidates, in: namespace)
+            {
                 return (buyer, probes)
             }
         }

@@ -5,7 +5,10 @@ internal import Providers
 internal import Values
 
 /// Searches for routes that show the state of a user, which become the probes of the profile.
-extension BackendDiscovery {
+struct ProbeSearch {
+    let discovery: BackendDiscovery
+    let session: ReplaySession
+
     static let commonProbePaths = [
         "/users/{{id}}", "/api/users/{{id}}", "/users/{{id}}/subscription",
         "/api/users/{{id}}/subscription", "/subscriptions/{{id}}", "/api/subscriptions/{{id}}",
@@ -23,42 +26,44 @@ extension BackendDiscovery {
         let existence: [Profile.Probe]
     }
 
-    /// Finds the routes whose responses about a user change when the user makes a purchase.
-    mutating func findProbes(_ session: ReplaySession) async {
-        guard profile.probes.isEmpty else { return }
-        let candidates = probeCandidates()
+    /// Finds the routes whose responses about a user change when the user makes a purchase, and stores
+    /// them in the profile of a discovery.
+    static func addProbes(to discovery: inout BackendDiscovery, _ session: ReplaySession) async {
+        guard discovery.profile.probes.isEmpty else { return }
+        let search = ProbeSearch(discovery: discovery, session: session)
+        let candidates = search.candidates
         guard !candidates.isEmpty else { return }
-        var found = await probes(among: candidates, session, in: name + "-s")
+        var found = await search.probes(among: candidates, in: discovery.name + "-s")
         if found == nil {
-            let search = BuyerIDSearch(discovery: self, session: session)
+            let search = BuyerIDSearch(discovery: discovery, session: session)
             if let (buyer, probes) = await search.buyer(shownBy: candidates) {
-                buyer.adopt(in: &self)
+                buyer.adopt(in: &discovery)
                 found = probes
             }
         }
         if found == nil {
-            let search = ProductSearch(discovery: self, session: session)
+            let search = ProductSearch(discovery: discovery, session: session)
             if let (products, probes) = await search.products(shownBy: candidates) {
-                (profile.products, found) = (products, probes)
-                note("products", search.text(products))
+                (discovery.profile.products, found) = (products, probes)
+                discovery.note("products", search.text(products))
             }
         }
         guard let found else {
-            note(
+            discovery.note(
                 "probes",
                 "no route in the backend's files shows the effect of a purchase",
                 isUnresolved: true
             )
             return
         }
-        noteAcceptedPurchase()
+        discovery.noteAcceptedPurchase()
         let names = found.subscription.readings.keys.sorted().joined(separator: ", ")
-        note("probes", "\(found.subscription.text) shows \(names)")
+        discovery.note("probes", "\(found.subscription.text) shows \(names)")
         for (field, doubt) in found.doubtsByField.sorted(by: { $0.key < $1.key }) {
             let key = field.isEmpty ? "probes: read" : "probes: read: \(field)"
-            note(key, doubt, isUnresolved: true)
+            discovery.note(key, doubt, isUnresolved: true)
         }
-        profile.probes =
+        discovery.profile.probes =
             found.existence.forUsers(besides: found.subscription) + [found.subscription]
     }
 
@@ -66,15 +71,10 @@ extension BackendDiscovery {
     ///
     /// - Parameters:
     ///   - candidates: The probes that are tried.
-    ///   - session: The session with the backend.
     ///   - namespace: The namespace of the user.
     /// - Returns: The probe that shows most of the purchase, and those that show a user.
-    func probes(
-        among candidates: [Profile.Probe],
-        _ session: ReplaySession,
-        in namespace: String
-    ) async -> FoundProbes? {
-        let executor = executor(session) { $0.probes = candidates }
+    func probes(among candidates: [Profile.Probe], in namespace: String) async -> FoundProbes? {
+        let executor = discovery.executor(session) { $0.probes = candidates }
         let expectedObservability = RunRecord.Observability(
             arePushesObservable: true,
             areProbeChangesObservable: true,
@@ -126,7 +126,7 @@ extension BackendDiscovery {
 
     /// Returns the responses of a probe about an unknown user, and about a user before and after a
     /// purchase.
-    static func probeBodies(
+    private static func probeBodies(
         of probe: String,
         in exchanges: [Exchange]
     ) -> (unknownUser: JSONValue?, before: JSONValue?, after: JSONValue?) {
@@ -148,7 +148,9 @@ extension BackendDiscovery {
         return (unknownUser.first ?? nil, knownUser.first ?? nil, knownUser.last ?? nil)
     }
 
-    func probeCandidates() -> [Profile.Probe] {
+    /// The probes that the backend's files suggest, the most likely one first.
+    private var candidates: [Profile.Probe] {
+        let (survey, profile) = (discovery.survey, discovery.profile)
         var paths: [(path: String, credentials: Profile.Credentials?)] = []
         let idToken = survey.usesTokens ? Profile.Credentials(actor: "{{id}}") : nil
         let userSession = profile.userSession == nil ? nil : UserSessionSearch.credentials
@@ -172,7 +174,7 @@ extension BackendDiscovery {
             let parts = path.lowercased().split(separator: "/")
             let isAboutCaller =
                 parts.contains("me")
-                || Self.ownDataWords.contains { parts.last?.contains($0) == true }
+                || BackendDiscovery.ownDataWords.contains { parts.last?.contains($0) == true }
             if isAboutCaller {
                 paths += signedIn.map { (path, $0) }
             } else {

@@ -16,12 +16,12 @@ struct ProductSearch {
     ///   purchase; nil if no product of the files has an effect.
     func products(
         shownBy candidates: [Profile.Probe]
-    ) async -> (products: [String: String], probes: BackendDiscovery.FoundProbes)? {
+    ) async -> (products: [String: String], probes: ProbeSearch.FoundProbes)? {
         guard discovery.acceptsEvents, discovery.profile.products.isEmpty,
             let defaultProduct = CatalogProduct.all.first
         else { return nil }
         var knownIDs: [String] = []
-        var probes: BackendDiscovery.FoundProbes?
+        var probes: ProbeSearch.FoundProbes?
         let ids = discovery.survey.productUses.ids.prefix(Self.productCountMax)
         for (index, id) in ids.enumerated() {
             var trial = discovery
@@ -29,9 +29,8 @@ struct ProductSearch {
             discovery.onProgress(
                 "a purchase changes no route; trying the product '\(id)' of the backend's files"
             )
-            let found = await trial.probes(
+            let found = await ProbeSearch(discovery: trial, session: session).probes(
                 among: probes.map { [$0.subscription] } ?? candidates,
-                session,
                 in: "\(discovery.name)-g\(index)"
             )
             guard let found else { continue }

@@ -4,7 +4,8 @@ internal import Providers
 ///
 /// A backend that maps its products to plans ignores a purchase of any other product.
 struct ProductUses: Sendable {
-    /// The number of uses of each ID. A use beside the word "product" counts more.
+    /// The weight of each ID: the number of its uses, of which those with the word "product" count
+    /// more.
     private(set) var weights: [String: Int] = [:]
 
     init() {}
@@ -85,15 +86,15 @@ struct ProductUses: Sendable {
     /// The weight of an ID in a list or a variable whose name contains "product".
     private static let namedWeight = 10
 
-    /// PRODUCT_TO_PLAN = {"gold_monthly": "gold"}, "products": ["gold_monthly"], {"vip_products": {…}}
+    // PRODUCT_TO_PLAN = {"gold_monthly": "gold"}, "products": ["gold_monthly"], {"vip_products": {…}}
     private static let listPattern: Pattern =
         #"(?i)\w*products?\w*["'`]?\s*(?::[^={"'`\n]*)?(?:=>|:=|[:=])\s*(?:new\s+)?(?:map\[\w+\][\w.]+|[\w.]+(?:<[^>\n]*>)?\s*\(\s*)?[{\[(]\s*(?<list>["'`](?:[^{}\[\]]|\{[^{}]*\}|\[[^\[\]]*\]){2,2000}?)[}\]]"#
 
-    /// PRODUCT_ID_GOLD = "gold", product_id == 'gold', PRODUCT_GOLD: "gold"
+    // PRODUCT_ID_GOLD = "gold", product_id == 'gold', PRODUCT_GOLD: "gold"
     private static let valuePattern: Pattern =
         #"(?i)\bproduct(?:_?(?:id|identifier|sku))?(?:_\w+)?["'`]?\s*(?::\s*\w+\s*)?(?:[!=]?==?|[:=])\s*["'`](?<id>[^"'`\s]{3,80})["'`]"#
 
-    /// "gold_monthly" in a file about products
+    // "gold_monthly" in a file about products
     private static let periodPattern: Pattern =
         #"(?i)["'`](?<id>[\w.:-]*(?:week|month|year|annual|lifetime)[\w.:-]*)["'`]"#
 

@@ -26,7 +26,8 @@ struct StartScript: Hashable, Sendable {
         let changesFolder = lines.first.map(Self.ownFolder.occurs(in:)) ?? false
         let steps = Array(changesFolder ? lines.dropFirst() : lines[...])
         guard
-            let parts = Self.parts(of: steps.map(\.trimmed)) ?? Self.parts(of: steps, in: source, changesFolder ? source.name : source.path)
+            let parts = Self.parts(of: steps.map(\.trimmed))
+                ?? Self.parts(of: steps, in: source, changesFolder ? source.name : source.path)
         else { return nil }
         (build, command) = parts
         folder =

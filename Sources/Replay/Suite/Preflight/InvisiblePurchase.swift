@@ -70,7 +70,7 @@ struct InvisiblePurchase {
     /// for an unknown user; nil if there is none.
     private func readRoute() async -> String? {
         let namespace = executor.runWithoutSteps(namespaceNames[0]).namespace
-        for path in BackendDiscovery.commonProbePaths {
+        for path in ProbeSearch.commonProbePaths {
             func document(_ user: String) async -> JSONValue? {
                 let target = path.replacing("{{id}}", with: namespace.id(of: user))
                 let outcome = await executor.backend.client.send(
