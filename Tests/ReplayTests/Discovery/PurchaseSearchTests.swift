@@ -73,7 +73,7 @@ struct PurchaseSearchTests {
                     "    event = request.json()[\"event\"]\n",
                     with: """
                             event = request.json()["event"]
-                            if event.get("product_id") not in PRODUCTS: return 200, {}
+                            if event.get("product_id") not in {**PRODUCTS, **LEVELS}: return 200, {}
 
                         """
                 )

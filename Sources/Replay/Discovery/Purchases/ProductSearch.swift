@@ -22,8 +22,10 @@ struct ProductSearch {
         else { return nil }
         var knownIDs: [String] = []
         var probes: ProbeSearch.FoundProbes?
-        let ids = discovery.survey.productUses.ids.prefix(Self.productCountMax)
-        for (index, id) in ids.enumerated() {
+        let (named, others) = discovery.survey.productUses.ids
+        for (index, id) in (named + others).prefix(Self.productCountMax).enumerated() {
+            // Another text is no product if the backend knows those that are named so.
+            if index == named.count, !knownIDs.isEmpty { break }
             var trial = discovery
             trial.profile.products = [defaultProduct.name: id]
             discovery.onProgress(

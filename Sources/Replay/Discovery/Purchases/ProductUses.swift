@@ -25,9 +25,13 @@ struct ProductUses: Sendable {
         }
     }
 
-    /// The IDs, the most likely one first.
-    var ids: [String] {
-        weights.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map(\.key)
+    /// The IDs, the most likely one first: those with the word "product", and all others.
+    var ids: (named: [String], others: [String]) {
+        let sorted = weights.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        return (
+            sorted.filter { $0.value >= Self.namedWeight }.map(\.key),
+            sorted.filter { $0.value < Self.namedWeight }.map(\.key)
+        )
     }
 
     mutating func add(_ other: ProductUses) { weights.merge(other.weights, uniquingKeysWith: +) }
