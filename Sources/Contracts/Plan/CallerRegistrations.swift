@@ -21,6 +21,14 @@ extension Contract {
     }
 }
 
+extension Contract {
+    /// The users whose state the case reads although it creates them nowhere.
+    package var readUsersWithoutRegistration: [String] {
+        let createdUsers = Set((given + steps).compactMap(\.createdUser))
+        return expectation.states.flatMap(\.users).filter { !createdUsers.contains($0) }
+    }
+}
+
 extension Step {
     /// The user whom the step creates in the backend; nil for any other step.
     fileprivate var createdUser: String? {

@@ -27,7 +27,8 @@ struct SkipReason {
         }
         let declaredReason =
             unmappedFieldReason(plan.contract) ?? unmappedProductReason(plan.subject)
-            ?? idConflictReason(plan.subject) ?? missingIDPointerReason(plan.subject)
+            ?? unknownUserReason(plan.contract) ?? idConflictReason(plan.subject)
+            ?? missingIDPointerReason(plan.subject)
             ?? profile.skipReason(to: plan.contract)
             ?? (plan.subject.hasRestart && profile.unsupportedFeatures.contains(.restart)
                 ? profile.skipReason(to: .restart) : nil)
@@ -46,6 +47,20 @@ struct SkipReason {
             note: "only a backend that Assay starts can be restarted; use --start, or declare "
                 + "'features: {except: [restart]}'"
         )
+    }
+
+    /// Returns the reason to skip a case that reads the state of a user without a registration, if
+    /// each probe needs the session of its user.
+    ///
+    /// A user whom the backend has not registered cannot sign in, so no probe could show the state.
+    private func unknownUserReason(_ contract: Contract) -> String? {
+        guard !profile.probes.isEmpty,
+            profile.probes.allSatisfy({ $0.credentials?.usesUserSession == true }),
+            let user = contract.readUsersWithoutRegistration.first
+        else { return nil }
+        return
+            "the case reads the state of '\(user)', who is not registered, and each probe needs a "
+            + "session; if a route takes the ID of a user, add a probe with it under 'probes'"
     }
 
     /// Returns the reason to skip a case that registers a user under an ID that an earlier event

@@ -393,6 +393,29 @@ struct RunExecutorTests {
         #expect(Self.skipReason(exists) == nil)
     }
 
+    @Test func `the state of an unknown user is not read if each probe needs a session`() {
+        var contract = SimulatedContracts.contract("a", [Self.purchase], states: [("access", true)])
+        let user = contract.expectation.states[0].user
+        func requireSession(_ profile: inout Profile) {
+            for index in profile.probes.indices {
+                profile.probes[index].credentials = Profile.Credentials(
+                    headers: ["authorization": Secret("Bearer {{user-session}}")]
+                )
+            }
+        }
+        contract.given = []
+        let skipReason = Self.skipReason(contract, requireSession)
+        #expect(
+            skipReason?.note?.hasPrefix("the case reads the state of '\(user)', who is not") == true
+        )
+        #expect(skipReason?.isDeclaredUnsupported == true)
+        #expect(Self.skipReason(contract) == nil)
+        let withoutProbe = Self.skipReason(contract) { $0.probes = [] }
+        #expect(withoutProbe == nil)
+        contract.given = [.register(user: user)]
+        #expect(Self.skipReason(contract, requireSession) == nil)
+    }
+
     @Test func `a missing feature is a skip reason with its name`() {
         var contract = SimulatedContracts.contract("a", [Self.purchase], pushes: 1)
         contract.needs = [.signature]

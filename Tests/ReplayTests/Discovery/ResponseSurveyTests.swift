@@ -94,6 +94,41 @@ struct ResponseSurveyTests {
         )
     }
 
+    @Test func `a field outside of lists comes before one in a list`() {
+        let list: JSONValue = [["active": true, "sku": "premium_monthly"]]
+        #expect(
+            Self.readings(["active": false, "passes": []], ["passes": list, "active": true]) == [
+                "access": "/active"
+            ]
+        )
+        #expect(
+            Self.readings(["tier": "free", "passes": []], ["passes": list, "tier": "gold"]) == [
+                "access": "/tier not [\"free\",null]"
+            ]
+        )
+        // The list that shows the access also shows the other fields.
+        let other: JSONValue = [["until": 1_790_000_000]]
+        #expect(
+            Self.readings(["passes": [], "rows": []], ["passes": list, "rows": other]) == [
+                "access": "/passes/0/active absent false", "product": "/passes/0/sku absent null",
+            ]
+        )
+    }
+
+    @Test func `a list is named, whether its fields are read or left out`() {
+        let list: JSONValue = [["active": true, "sku": "premium_monthly"]]
+        let left = ResponseSurvey(
+            before: ["active": false, "passes": []],
+            after: ["active": true, "passes": list],
+            Self.purchase
+        )
+        #expect(left.textAboutLists?.contains("product: /passes/0/sku") == true)
+        #expect(left.doubtsByField.isEmpty)
+        let read = ResponseSurvey(before: ["passes": []], after: ["passes": list], Self.purchase)
+        #expect(read.textAboutLists == nil)
+        #expect(read.doubtsByField["access"]?.contains("the list /passes") == true)
+    }
+
     @Test func `an expiry alone is used as access`() {
         #expect(Self.readings(nil, ["until": 1_790_000_000])["access"] == "/until after now")
     }
