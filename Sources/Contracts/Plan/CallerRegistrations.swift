@@ -1,3 +1,5 @@
+internal import Grammar
+
 extension Contract {
     /// The contract with a registration of each user who calls the protected route without one.
     ///
@@ -22,10 +24,18 @@ extension Contract {
 }
 
 extension Contract {
-    /// The users whose state the case reads although it creates them nowhere.
+    /// The users whose state the case reads although nothing creates them in the backend; empty if an
+    /// app sends requests, because these may create users.
+    ///
+    /// A comparison with a baseline run reads the state of every user of the case.
     package var readUsersWithoutRegistration: [String] {
-        let createdUsers = Set((given + steps).compactMap(\.createdUser))
-        return expectation.states.flatMap(\.users).filter { !createdUsers.contains($0) }
+        guard !(given + steps).contains(where: \.isOfApp) else { return [] }
+        let isStateCompared =
+            expectation.relation != nil
+            && !expectation.compared.isDisjoint(with: [.state, .fields])
+        let readUsers = expectation.states.flatMap(\.users) + (isStateCompared ? users : [])
+        let registeredUsers = Set((given + steps).compactMap(\.registeredUser))
+        return readUsers.filter { !registeredUsers.contains($0) }
     }
 }
 
@@ -37,6 +47,24 @@ extension Step {
         default: break
         }
         return calls.first { $0.route == .register }?.user
+    }
+
+    /// Whether an app sends requests in the step, other than a registration.
+    fileprivate var isOfApp: Bool {
+        switch self {
+        case .createAccount, .call, .request, .phone: true
+        case .register, .name, .deliver, .waitForEnd, .probe, .provider, .restart, .rotateKeys,
+            .killAtCall, .account:
+            false
+        }
+    }
+
+    /// The user whom the step registers in the backend; nil for any other step.
+    ///
+    /// A name for an ID that the contract itself chooses registers nobody.
+    fileprivate var registeredUser: String? {
+        if case .name(_, let id) = self, Template(id).names.isEmpty { return nil }
+        return createdUser
     }
 
     /// The calls of the step that the app makes.

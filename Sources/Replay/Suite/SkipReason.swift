@@ -27,11 +27,11 @@ struct SkipReason {
         }
         let declaredReason =
             unmappedFieldReason(plan.contract) ?? unmappedProductReason(plan.subject)
-            ?? unknownUserReason(plan.contract) ?? idConflictReason(plan.subject)
-            ?? missingIDPointerReason(plan.subject)
+            ?? idConflictReason(plan.subject) ?? missingIDPointerReason(plan.subject)
             ?? profile.skipReason(to: plan.contract)
             ?? (plan.subject.hasRestart && profile.unsupportedFeatures.contains(.restart)
                 ? profile.skipReason(to: .restart) : nil)
+            ?? unknownUserReason(plan.contract)
         if let declaredReason {
             return CaseResult(
                 contract: plan.contract,

@@ -412,8 +412,19 @@ struct RunExecutorTests {
         #expect(Self.skipReason(contract) == nil)
         let withoutProbe = Self.skipReason(contract) { $0.probes = [] }
         #expect(withoutProbe == nil)
+        contract.given = [.name(user: user, id: "undefined")]
+        #expect(Self.skipReason(contract, requireSession) != nil, "a name registers nobody")
         contract.given = [.register(user: user)]
         #expect(Self.skipReason(contract, requireSession) == nil)
+        contract.given = [.phone(.app(AppAction(.launch)))]
+        #expect(Self.skipReason(contract, requireSession) == nil, "the app may register users")
+        // A comparison reads the states of all users.
+        var compared = SimulatedContracts.contract("a", [Self.purchase])
+        compared.given = []
+        #expect(Self.skipReason(compared, requireSession) == nil)
+        compared.expectation.relation = .once
+        compared.expectation.compared = [.state]
+        #expect(Self.skipReason(compared, requireSession) != nil)
     }
 
     @Test func `a missing feature is a skip reason with its name`() {
