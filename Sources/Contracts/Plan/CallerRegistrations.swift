@@ -61,7 +61,7 @@ extension Step {
 
     /// The user whom the step registers in the backend; nil for any other step.
     ///
-    /// A name for an ID that the contract itself chooses registers nobody.
+    /// A name for an ID that the contract itself chooses does not register a user.
     fileprivate var registeredUser: String? {
         if case .name(_, let id) = self, Template(id).names.isEmpty { return nil }
         return createdUser

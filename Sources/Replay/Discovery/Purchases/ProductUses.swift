@@ -40,7 +40,7 @@ struct ProductUses: Sendable {
         if Self.isID(id) { weights[id, default: 0] += weight }
     }
 
-    /// Returns whether a file with this name may list products, although it is no source code.
+    /// Returns whether a file with this name may list products, although it is not source code.
     static func mayBeListed(inFile name: String) -> Bool {
         let name = name.lowercased()
         return name.hasSuffix(".json")
