@@ -243,10 +243,11 @@ let package = Package(
             resources: [.copy("Golden")],
             swiftSettings: strict
         ),
+        .target(name: "TestProcess", path: "Tests/TestProcess"),
         .target(
             name: "TestSupport",
             dependencies: [
-                "Contracts", "Grammar", "Programs", "Providers", "Values",
+                "Contracts", "Grammar", "Programs", "Providers", "TestProcess", "Values",
             ],
             path: "Tests/TestSupport",
             swiftSettings: strict

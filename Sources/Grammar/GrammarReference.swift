@@ -87,7 +87,9 @@ package struct GrammarReference: Sendable {
         if let fallback = key.fallback { labeledLines.append(("default", fallback)) }
         let below = key.shape.isStepList ? [] : key.shape.directConstructs.flatMap(\.keys)
         if !below.isEmpty {
-            labeledLines.append(("keys", below.map(\.key).joined(separator: ", ")))
+            var seenNames: Set<String> = []
+            let names = below.map(\.key).filter { seenNames.insert($0).inserted }
+            labeledLines.append(("keys", names.joined(separator: ", ")))
         }
         labeledLines.append(("since", key.sinceVersion))
         return labeledLines.map { ($0.label, $0.text.replacing("`", with: "")) }

@@ -49,8 +49,8 @@ package struct ProbePathSurvey: Sendable {
     /// The result of looking up a JSON path in a probe's response.
     package enum PathLookup: Hashable, Sendable {
         case value(JSONValue)
-        /// The response has no object that could contain the path: the row is missing, the response
-        /// is empty, or the parent is null.
+        /// The response has no object that could contain the path: the row or the element of a list
+        /// is missing, the response is empty, or the parent is null.
         case parentNotFound
         /// The object that should contain the path exists and has no such member.
         case memberMissing
@@ -61,7 +61,10 @@ package struct ProbePathSurvey: Sendable {
         guard var value = document else { return .parentNotFound }
         for token in pointer.tokens {
             if isEmptyOrNull(value) { return .parentNotFound }
-            guard let next = value[JSONPointer(tokens: [token])] else { return .memberMissing }
+            guard let next = value[JSONPointer(tokens: [token])] else {
+                let isSelection = value.array != nil && ElementSelection(token) != nil
+                return isSelection ? .parentNotFound : .memberMissing
+            }
             value = next
         }
         return .value(value)

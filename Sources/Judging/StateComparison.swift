@@ -257,9 +257,7 @@ package struct StateComparison: Sendable {
         _ difference: (pointer: JSONPointer, left: JSONValue?, right: JSONValue?),
         for comparedPaths: [JSONPointer]
     ) -> Bool {
-        let isMapped = comparedPaths.contains {
-            difference.pointer.isInside($0) || $0.isInside(difference.pointer)
-        }
+        let isMapped = comparedPaths.contains { $0.mayOverlap(difference.pointer) }
         guard let left = difference.left.flatMap(Instant.init(timeValue:)),
             let right = difference.right.flatMap(Instant.init(timeValue:))
         else { return isMapped }

@@ -104,4 +104,33 @@ struct DotEnvTests {
         }
         #expect(EdgeValues.isWithinMemory)
     }
+
+    @Test("a file under env-file sets the variables of the backend")
+    func environmentFile() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("A=file\nB=file\nC='x y'\n", to: "sub/local.env")
+        func run(_ file: String) async throws -> Program.Result {
+            try folder.write(
+                """
+                assay: 1
+                start:
+                  command: printf '%s-%s-%s' "$A" "$B" "$C" > '\(folder.path)/seen'; exit 3
+                  env-file: \(file)
+                  env: {B: profile}
+                """,
+                to: "sub/assay.yaml"
+            )
+            return try await Program.run(
+                ["verify", "--profile", "sub/assay.yaml"],
+                folder: folder.path,
+                environment: ["A": "shell"]
+            )
+        }
+        let result = try await run("local.env")
+        #expect(result.status == 6, "\(result.errors)")
+        #expect(folder.read("seen") == "shell-profile-x y")
+        let missing = try await run("none.env")
+        #expect(missing.status == 2)
+        #expect(missing.errors.contains("'sub/none.env' under 'start: env-file'"), "\(missing)")
+    }
 }

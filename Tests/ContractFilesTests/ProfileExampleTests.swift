@@ -107,7 +107,10 @@ struct ProfileExampleTests {
         "a login of users needs its token, and a session needs a login",
         arguments: [
             ("users: {login: {post: /l}}", "'login' requires 'token'"),
-            ("users: {token: /t}", "'token' requires 'login'"),
+            (
+                "users: {token: /t, create: {command: [x]}}",
+                "but a command creates the users"
+            ),
             (
                 "probes: {me: {get: /me, headers: {a: \"{{user-session}}\"}}}",
                 "no login of users"

@@ -55,6 +55,33 @@ struct ReadingSurveyTests {
         }
     }
 
+    @Test func `an element of a list that is missing means no, a wrong name of it means nothing`()
+        throws
+    {
+        let path = "/items/id=pro/active"
+        let basic: JSONValue = ["items": [["id": "basic", "active": true]]]
+        let lists: [JSONValue] = [basic, ["items": []]]
+        for list in lists {
+            func codes(_ wanted: JSONValue, at pointer: String) throws -> [FindingCode] {
+                try refund(wanted, at: pointer, valuePaths: ["/items/0/active", path], list)
+                    .codes(StateRule.self)
+            }
+            #expect(try codes(false, at: path).isEmpty)
+            #expect(try codes(true, at: path) == [.wrongStateValue])
+            #expect(try codes(false, at: "/items/name=pro/active") == [.mappedPathAbsent])
+        }
+        let pro: JSONValue = ["items": [["id": "x"], ["id": "pro", "active": true]]]
+        #expect(try refund(true, at: path, valuePaths: nil, pro).codes(StateRule.self).isEmpty)
+        #expect(
+            try refund(false, at: path, valuePaths: nil, pro).codes(StateRule.self)
+                == [.wrongStateValue]
+        )
+        #expect(
+            try refund(true, at: path + "x", valuePaths: [path], pro).codes(StateRule.self)
+                == [.mappedPathAbsent]
+        )
+    }
+
     @Test func `a place that only a purchase has may be missing for a user without one`() throws {
         let builder = try refund(at: "/active", ["id": "u1"])
         #expect(builder.codes(StateRule.self).isEmpty)

@@ -183,7 +183,7 @@ struct InitCommand: AsyncParsableCommand {
         if attempts.first?.command != nil { try confirm(own) }
         for (index, attempt) in attempts.enumerated() {
             let isLast = index == attempts.count - 1
-            let run = try run(attempt, repository, own)
+            let run = try run(attempt, repository, own, folder)
             if attempt.candidate != nil {
                 Terminal.output("starting the backend with:  \(attempt.text)\n")
             }
@@ -230,16 +230,22 @@ struct InitCommand: AsyncParsableCommand {
     private func run(
         _ attempt: InitAttempt,
         _ repository: RepositorySurvey,
-        _ own: OwnVariables
+        _ own: OwnVariables,
+        _ folder: String
     ) throws -> DiscoveryRun {
         var target = target
         if let command = attempt.command { target.start = command }
         var profile = try target.resolvedProfile(looksForProfile: false)
-        attempt.apply(to: &profile, writtenTo: write)
+        let survey = repository.survey(of: attempt.candidate)
+        attempt.apply(
+            to: &profile,
+            writtenTo: write,
+            environmentFile: survey.loadsEnvironmentFile ? nil : attempt.environmentFile(in: folder)
+        )
         return DiscoveryRun(
             profile: profile,
             addresses: try target.addresses(for: profile),
-            survey: repository.survey(of: attempt.candidate),
+            survey: survey,
             own: own,
             path: write,
             authority: Setting.authority.text(target.ca)

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Redaction
 internal import Values
 
 /// The `.env` file next to a profile.
@@ -21,6 +22,28 @@ enum DotEnv {
             return environment
         }
         return environment.merging(parse(String(decoding: data, as: UTF8.self))) { own, _ in own }
+    }
+
+    /// Returns the variables of the file that the profile names under `env-file`, except those that
+    /// the environment sets.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the file.
+    ///   - environment: The environment of Assay.
+    /// - Returns: The values by name.
+    /// - Throws: A failure with exit status 2 if the file cannot be read.
+    static func variables(
+        ofFile path: String,
+        _ environment: [String: String]
+    ) throws -> [String: Secret] {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw CommandFailure(
+                .usage,
+                "the file '\(path)' under 'start: env-file' does not exist or cannot be read"
+            )
+        }
+        return parse(String(decoding: data, as: UTF8.self))
+            .filter { environment[$0.key] == nil }.mapValues { Secret($0) }
     }
 
     static func path(nextTo profilePath: String) -> String {

@@ -153,6 +153,10 @@ extension TargetOptions {
                 folderPath.isEmpty || name.hasPrefix("/") ? name : folderPath + "/" + name
             }
             if let folder = profile.start?.folder { profile.start?.folder = nextTo(folder) }
+            if let file = profile.start?.environmentFile.map(nextTo) {
+                profile.start?.environmentFile = file
+                profile.start?.fileVariables = try DotEnv.variables(ofFile: file, environment)
+            }
             profile.knownFailuresPath = profile.knownFailuresPath.map(nextTo)
             profile.certificateAuthorityPath = profile.certificateAuthorityPath.map(nextTo)
             Terminal.maskSecrets(SecretDeclaration(profile))

@@ -24,13 +24,23 @@ struct InitAttempt {
     ///   - profile: The profile that starts the backend.
     ///   - path: The path of the file to which the profile is written. The folder in the profile is
     ///     relative to it.
-    func apply(to profile: inout Profile, writtenTo path: String) {
+    ///   - environmentFile: The file with environment variables that the backend does not load
+    ///     itself; nil if there is none.
+    func apply(
+        to profile: inout Profile,
+        writtenTo path: String,
+        environmentFile: EnvironmentFile?
+    ) {
         guard let command else { return }
         var start = profile.start ?? Profile.StartSettings(command: command)
         start.command = command
+        let depth = path.hasPrefix("/") ? 0 : path.split(separator: "/").count - 1
+        let prefix = String(repeating: "../", count: max(depth, 0))
+        if let environmentFile {
+            start.environmentFile = prefix + environmentFile.path
+            start.fileVariables = environmentFile.variables
+        }
         if let candidate {
-            let depth = path.hasPrefix("/") ? 0 : path.split(separator: "/").count - 1
-            let prefix = String(repeating: "../", count: max(depth, 0))
             let folder = prefix + candidate.folder
             if !folder.isEmpty {
                 start.folder = folder.hasSuffix("/") ? String(folder.dropLast()) : folder
@@ -39,6 +49,33 @@ struct InitAttempt {
             start.environment.merge(candidate.environment) { own, _ in own }
         }
         profile.start = start
+    }
+
+    /// A file with environment variables of the backend.
+    struct EnvironmentFile {
+        /// The path from the folder of the repository.
+        let path: String
+        let variables: [String: Secret]
+    }
+
+    /// Returns the `.env` file of the backend; nil if there is none.
+    ///
+    /// - Parameter folder: The folder of the repository.
+    /// - Returns: The file next to the command, or in the folder of the project.
+    func environmentFile(in folder: String) -> EnvironmentFile? {
+        guard command != nil else { return nil }
+        let folders = candidate.map { [$0.folder, $0.project] }?.uniqued() ?? [""]
+        for path in folders.map({ $0.isEmpty ? ".env" : $0 + "/.env" }) {
+            // A file that cannot be read is left to the backend.
+            let variables = try? DotEnv.variables(
+                ofFile: folder + "/" + path,
+                ProcessInfo.processInfo.environment
+            )
+            if let variables, !variables.isEmpty {
+                return EnvironmentFile(path: path, variables: variables)
+            }
+        }
+        return nil
     }
 }
 

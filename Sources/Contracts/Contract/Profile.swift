@@ -101,9 +101,9 @@ package struct Profile: Hashable, Sendable {
     /// The login request with a response value that later requests use as `{{session}}`; nil: there
     /// is no login.
     package var session: Session?
-    /// The login of one user, with a response value that requests for this user carry as
+    /// The request that returns the session of one user, which requests for this user carry as
     /// `{{user-session}}`; nil: users have no sessions.
-    package var userSession: Session?
+    package var userSession: UserSession?
     /// The names of the endpoints that the profile file does not define.
     ///
     /// These endpoints have the paths of the identity guide.

@@ -49,6 +49,6 @@ package struct ProfileRequests: Sendable {
     package var credentials: [Profile.Credentials] {
         endpoints.compactMap(\.credentials) + profile.probes.compactMap(\.credentials)
             + profile.effectSources.compactMap(\.probe.credentials)
-            + [profile.session, profile.userSession].compactMap(\.?.endpoint.credentials)
+            + [profile.session, profile.userSession?.login].compactMap(\.?.endpoint.credentials)
     }
 }

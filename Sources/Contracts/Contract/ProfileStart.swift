@@ -18,6 +18,12 @@ extension Profile {
         /// The values of the `${NAME}` variables that occur in `environment`, by name; they are
         /// never saved.
         package var variables: [String: Secret] = [:]
+        /// The path of a file with environment variables of the backend; nil: there is none.
+        package var environmentFile: String?
+        /// The variables in this file that Assay's own environment does not set, by name.
+        ///
+        /// They are never saved, and values in `environment` come first.
+        package var fileVariables: [String: Secret] = [:]
         /// The maximum time from the start of the backend until it is ready; nil: `defaultTimeout`.
         package var timeout: Duration?
         /// The working directory of the command, relative to the profile's folder; nil: Assay's
@@ -50,7 +56,8 @@ extension Profile {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case command, build, ready, environment, timeout, folder, stop, intercept
+            case command, build, ready, environment, environmentFile, timeout, folder, stop
+            case intercept
         }
 
         /// Returns a value of `environment` with its `${NAME}` variables replaced by their values.

@@ -34,7 +34,8 @@ extension SecretDeclaration {
             }
             addURL(value, redaction)
         }
-        for (name, secret) in start.variables.sorted(by: { $0.key < $1.key })
+        let variables = Array(start.variables) + Array(start.fileVariables)
+        for (name, secret) in variables.sorted(by: { $0.key < $1.key })
         where redaction.kind(ofVariable: name) != nil {
             addFoundSecret(name, secret.exposed)
         }
@@ -72,7 +73,7 @@ extension Profile {
             if case .request(let endpoint) = $0 { endpoint } else { nil }
         }
         return endpoints.values.sorted { $0.path < $1.path } + creations
-            + [session?.endpoint, userSession?.endpoint, app.access].compactMap(\.self)
+            + [session?.endpoint, userSession?.login?.endpoint, app.access].compactMap(\.self)
     }
 
     /// All URLs and paths in the profile.

@@ -63,6 +63,14 @@ struct BackendLaunchPlan: Sendable {
                 launch.environment[name] = ""
             }
         }
+        for (name, value) in start.fileVariables.mapValues(\.exposed)
+        where start.environment[name] == nil && !originalNames.contains(name) {
+            if change?.value == .missing, literals.keys.contains(where: value.contains) {
+                launch.removedVariables.insert(name)
+            } else {
+                launch.environment[name] = Self.replacing(literals, in: value)
+            }
+        }
         let values = NamedValues(texts: placeholders)
         for (name, text) in start.environment {
             let expanded = start.expanded(text)

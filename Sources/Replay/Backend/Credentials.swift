@@ -105,6 +105,20 @@ extension CaseRequests {
         return token
     }
 
+    /// Stores the session that the response to a user's registration contains, if the profile
+    /// defines its location.
+    ///
+    /// - Parameters:
+    ///   - response: The body of the response; nil if it is not JSON.
+    ///   - values: The templates of the registration, with the user's IDs.
+    func storeUserSession(from response: JSONValue?, _ values: NamedValues) {
+        guard case .creation(let pointer)? = run.profile.userSession,
+            let token = response?[pointer]?.string, !token.isEmpty,
+            let key = Self.userSessionKey(values)
+        else { return }
+        run.userSessions.withLock { $0[key] = token }
+    }
+
     /// Returns the session token of a user from the login that the profile defines under `users`.
     ///
     /// The login request is sent only once for each user.
@@ -113,12 +127,18 @@ extension CaseRequests {
     /// - Returns: The token.
     /// - Throws: `CredentialError` when the request concerns no user, or when the login fails.
     private func userSession(_ values: NamedValues) async throws(CredentialError) -> String {
-        guard let login = run.profile.userSession, let key = Self.userSessionKey(values) else {
+        guard let key = Self.userSessionKey(values) else {
             throw CredentialError(
                 description: "{{user-session}} is used in a request that concerns no user"
             )
         }
         if let existingToken = run.userSessions.withLock({ $0[key] }) { return existingToken }
+        guard let login = run.profile.userSession?.login else {
+            let location = run.profile.userSession.map { " at \($0.token)" } ?? ""
+            throw CredentialError(
+                description: "no registration of the user returned a session\(location)"
+            )
+        }
         let token = try await token(of: login, "users", values)
         run.userSessions.withLock { $0[key] = token }
         return token
@@ -126,9 +146,11 @@ extension CaseRequests {
 
     /// Forgets the session of the user whom a request concerns, because the backend refused it.
     ///
-    /// - Returns: Whether there was a session.
+    /// - Returns: Whether there was a session that a login can renew.
     func dropUserSession(_ values: NamedValues) -> Bool {
-        guard let key = Self.userSessionKey(values) else { return false }
+        guard run.profile.userSession?.login != nil, let key = Self.userSessionKey(values) else {
+            return false
+        }
         return run.userSessions.withLock { $0.removeValue(forKey: key) } != nil
     }
 

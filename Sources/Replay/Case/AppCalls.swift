@@ -64,6 +64,10 @@ extension CaseExecution {
         for request in preparedCalls {
             requests.registerResponseID(request.call, request.endpoint, at: now)
             storeOwnershipProof(request.call, request.endpoint)
+            if request.call.route == .register {
+                let response = requests.response(to: request.call)
+                requests.storeUserSession(from: response, NamedValues(texts: request.values))
+            }
             let returnedID = requests.returnedID(request.call, request.endpoint)
             values.returnedIDs[request.call.name] = returnedID
             if request.call.route == .login, let user = request.call.user, let returnedID {

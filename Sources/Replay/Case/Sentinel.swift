@@ -174,6 +174,8 @@ struct Sentinel {
     }
 
     /// Returns the JSON paths in the responses of each probe, before and after the purchase.
+    ///
+    /// A mapped path that selects an element of a list is one of them if it led to a value.
     private func valuePaths(_ execution: CaseExecution) -> [String: [JSONPointer]] {
         var valuePaths = Dictionary(
             uniqueKeysWithValues: Set(run.profile.probes.map(\.name)).map {
@@ -185,6 +187,9 @@ struct Sentinel {
                 case .document(let document) = ObservedState(exchange)
             else { continue }
             valuePaths[probe, default: []].formUnion(document.valuePaths)
+            let readings = run.profile.probes.first { $0.name == probe }?.readings ?? [:]
+            let mappedPaths = readings.values.flatMap(\.conditions).map(\.pointer)
+            valuePaths[probe, default: []].formUnion(mappedPaths.filter { document[$0] != nil })
         }
         return valuePaths.mapValues { $0.sorted { $0.description < $1.description } }
     }

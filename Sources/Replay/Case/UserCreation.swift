@@ -127,6 +127,7 @@ struct UserCreation: Sendable {
         run.fakes.journal.complete(sequence, outcome)
         switch outcome {
         case .answered(let response) where (200..<300).contains(response.status):
+            requests.storeUserSession(from: response.bodyJSON, NamedValues(texts: values))
             return storesID ? result(response, of: endpoint) : .created()
         case .answered(let response):
             return .failed("\(endpoint.method) \(endpoint.path) returned \(response.status)")

@@ -95,13 +95,13 @@ package struct BackendDiscovery: Sendable {
             name: name,
             onProgress: onProgress
         )
+        if let file = discovery.profile.start?.environmentFile {
+            discovery.note("start: env-file", "the code does not load \(file), so Assay does")
+        }
         let session = try await discovery.open(open)
         await discovery.findSignedInProbe(session)
         await discovery.findUsers(session)
-        if discovery.profile.userSession == nil {
-            let search = UserSessionSearch(discovery: discovery, session: session)
-            discovery.profile.userSession = await search.login()
-        }
+        await UserSessionSearch.addSessions(to: &discovery, session)
         await ProbeSearch.addProbes(to: &discovery, session)
         UserSessionSearch.conclude(&discovery)
         await discovery.findOtherEndpoints(session)

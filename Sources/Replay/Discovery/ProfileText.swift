@@ -40,6 +40,9 @@ extension BackendDiscovery {
         if let ready = start.ready { lines.append("  ready: \(ready.method) \(ready.path)") }
         if let folder = start.folder { lines.append("  cwd: \(Self.yamlScalar(folder))") }
         if start.isIntercepted { lines.append("  intercept: true") }
+        if let file = start.environmentFile {
+            lines.append("  env-file: \(Self.yamlScalar(file))")
+        }
         if !start.environment.isEmpty { lines.append("  env:") }
         for (name, value) in start.environment.sorted(by: { $0.key < $1.key }) {
             lines.append("    \(name): \(Self.yamlScalar(value))")
@@ -83,9 +86,11 @@ extension BackendDiscovery {
                 "  create: {command: [\(words.map(Self.yamlScalar).joined(separator: ", "))]}"
             )
         }
-        if let login = profile.userSession {
+        if let login = profile.userSession?.login {
             lines.append("  login: {\(login.endpoint.lineParts.joined(separator: ", "))}")
-            lines.append("  token: \(Self.yamlScalar(login.token.description))")
+        }
+        if let token = profile.userSession?.token {
+            lines.append("  token: \(Self.yamlScalar(token.description))")
         }
         return lines.isEmpty ? [] : ["users:"] + lines
     }
@@ -114,9 +119,10 @@ extension BackendDiscovery {
             if let actor = probe.credentials?.actor {
                 lines.append("    as: \(Self.yamlScalar(actor))")
             }
-            if probe.credentials?.usesUserSession == true {
-                let headers = UserSessionSearch.headers.sorted { $0.key < $1.key }.map {
-                    "\($0.key): \(Self.yamlScalar($0.value))"
+            // The header contains only the template, and no secret.
+            if let credentials = probe.credentials, credentials.usesUserSession {
+                let headers = credentials.headers.sorted { $0.key < $1.key }.map {
+                    "\($0.key): \(Self.yamlScalar($0.value.exposed))"
                 }
                 lines.append("    headers: {\(headers.joined(separator: ", "))}")
             }

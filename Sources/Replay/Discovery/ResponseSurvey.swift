@@ -16,6 +16,8 @@ struct ResponseSurvey: Sendable {
         let product: String
         /// The end of the purchased period; nil if it has none.
         let periodEnd: Instant?
+        /// The names of the entitlements that the product unlocks.
+        var entitlements: [String] = []
     }
 
     private(set) var readings: [String: Profile.FieldReading] = [:]
@@ -58,6 +60,9 @@ struct ResponseSurvey: Sendable {
             readings["access"] = accessReading(singleValues, before) ?? readings["access"]
         }
         if readings["access"] == nil { readings["access"] = accessReading(leafValues, before) }
+        if readings["access"] == nil {
+            readings["access"] = Self.namedAccessReading(leafValues, before, purchase)
+        }
         if readings["access"] == nil, let periodEnd = readings["expires"] {
             readings["access"] = Profile.FieldReading(
                 pointer: periodEnd.pointer,
@@ -65,7 +70,9 @@ struct ResponseSurvey: Sendable {
             )
             doubtsByField["access"] = "only the end of the period shows whether the user has access"
         }
-        leaveOutLists()
+        leaveOutOtherLists()
+        selectElements(in: after, purchase)
+        noteFirstElements()
     }
 
     /// Returns whether a JSON path suits a field better than the path that was found earlier.
@@ -79,24 +86,82 @@ struct ResponseSurvey: Sendable {
         return Self.isBetterMatch(name, for: field)
     }
 
+    /// Replaces the index of the list that shows the access by the content of its element, if that
+    /// identifies the element.
+    ///
+    /// An entitlement of the purchase identifies the element for all fields. A flag, or the word for
+    /// an active subscription, finds the element that gives access, but only as long as there is one.
+    private mutating func selectElements(in after: JSONValue, _ purchase: Purchase) {
+        guard let access = readings["access"], let list = access.pointer.firstList,
+            let element = after[access.pointer.firstElement]
+        else { return }
+        let names = purchase.entitlements.map(JSONValue.string)
+        let members = element.object?.members.filter { !$0.key.contains("=") } ?? []
+        if let member = members.first(where: { names.contains($0.value) }),
+            let name = member.value.string
+        {
+            let selection = ElementSelection(member: member.key, value: name)
+            for (field, reading) in readings where reading.pointer.firstList == list {
+                readings[field]?.pointer = reading.pointer.selecting(selection)
+            }
+            return
+        }
+        guard let member = access.pointer.memberOfElement, !member.contains("="),
+            let value = element[member]
+        else { return }
+        switch (access.meaning, value) {
+        case (.value, .bool(true)):
+            let selection = ElementSelection(member: member, value: "true")
+            readings["access"]?.pointer = access.pointer.selecting(selection)
+        case (.isOneOf(let values), .string(let text)) where values == [value]:
+            let selection = ElementSelection(member: member, value: text)
+            readings["access"]?.pointer = access.pointer.selecting(selection)
+        default: break
+        }
+    }
+
+    /// Returns the reading of a list of names that contains an entitlement of the purchase; nil if
+    /// there is none.
+    private static func namedAccessReading(
+        _ leafValues: [(JSONPointer, String, JSONValue)],
+        _ before: JSONValue?,
+        _ purchase: Purchase
+    ) -> Profile.FieldReading? {
+        let names = leafValues.compactMap { pointer, _, value -> Profile.FieldReading? in
+            guard let name = value.string, purchase.entitlements.contains(name),
+                pointer.listDepth == 1, pointer.memberOfElement == nil
+            else { return nil }
+            let selected = pointer.selecting(ElementSelection(member: "", value: name))
+            guard before?[selected] == nil else { return nil }
+            return Profile.FieldReading(pointer: selected, meaning: .isOneOf([value]))
+        }
+        return names.min { $0.pointer.tokens.count < $1.pointer.tokens.count }
+    }
+
     /// Removes the fields in a list unless the list is the only place that shows the access.
-    private mutating func leaveOutLists() {
-        guard let access = readings["access"]?.pointer else { return }
-        let list = access.firstList
-        let others = readings.filter { field, reading in
+    private mutating func leaveOutOtherLists() {
+        guard let list = readings["access"].map(\.pointer.firstList) else { return }
+        let others = readings.filter { _, reading in
             reading.pointer.firstList.map { $0 != list } ?? false
         }
         for field in others.keys { readings[field] = nil }
-        if let list {
-            doubtsByField["access"] =
-                "only the first element of the list \(list) is read, which may be about another "
-                + "purchase of the user"
-        }
         let paths = others.map { "\($0.key): \($0.value.pointer)" }.sorted()
         guard !paths.isEmpty else { return }
         textAboutLists =
-            "the first element of a list may be about another purchase, so \(paths.joined(separator: ", ")) "
-            + "is left out; if it is always the purchase that counts, write it here"
+            "the first element of a list may be about another purchase, so "
+            + "\(paths.joined(separator: ", ")) is left out; if it is always the purchase that counts, "
+            + "write it here, or select the element, as in /entitlements/id=premium/expires_at"
+    }
+
+    /// Adds a doubt if a field is still read from the first element of a list.
+    private mutating func noteFirstElements() {
+        let fields = readings.filter { $0.value.pointer.firstList != nil }.keys.sorted()
+        guard let field = fields.first, let list = readings[field]?.pointer.firstList else {
+            return
+        }
+        doubtsByField[field] =
+            "only the first element of the list \(list) is read, which may be about another "
+            + "purchase of the user; NAME=VALUE instead of 0 selects an element"
     }
 
     /// Returns whether the response of a probe changed with the purchase.
@@ -185,6 +250,8 @@ struct ResponseSurvey: Sendable {
         "free", "none", "inactive", "basic", "no", "expired", "unsubscribed", "",
     ]
 
+    private static let activeWords: Set<String> = ["active", "subscribed", "entitled", "granted"]
+
     /// Finds a flag of 0 and 1 or a string that changed with the purchase, such as a subscription
     /// level or a status, and returns it as the reading for the field `access`.
     private mutating func accessReading(
@@ -198,19 +265,30 @@ struct ResponseSurvey: Sendable {
         }
         if let flag { return Profile.FieldReading(pointer: flag.0, meaning: .isOneOf([Self.one])) }
         for (pointer, name, value) in leafValues {
-            guard let text = value.string, text.count < 30, let oldValue = before?[pointer],
-                oldValue != value,
+            guard let text = value.string, text.count < 30 else { continue }
+            let isStatus = Self.containsWord(name, ["status", "state"])
+            guard let oldValue = before?[pointer] else {
+                // A purchase that was not shown before, such as the first element of a list.
+                guard before != nil, isStatus, readings["expires"] == nil,
+                    Self.activeWords.contains(text.lowercased())
+                else { continue }
+                doubtsByField["access"] = "values other than '\(text)' may also give access"
+                return Profile.FieldReading(
+                    pointer: pointer,
+                    meaning: .isOneOf([value]),
+                    valueIfPathAbsent: false
+                )
+            }
+            guard oldValue != value,
                 oldValue.isNull
                     || Self.noAccessWords.contains(oldValue.string?.lowercased() ?? "-"),
-                Self.containsWord(
-                    name,
-                    [
-                        "tier", "plan", "level", "status", "state", "role", "membership",
-                        "subscription",
-                    ]
-                )
+                isStatus
+                    || Self.containsWord(
+                        name,
+                        ["tier", "plan", "level", "role", "membership", "subscription"]
+                    )
             else { continue }
-            if Self.containsWord(name, ["status", "state"]) {
+            if isStatus {
                 doubtsByField["access"] = "values other than '\(text)' may also give access"
                 return Profile.FieldReading(pointer: pointer, meaning: .isOneOf([value]))
             }
@@ -222,13 +300,36 @@ struct ResponseSurvey: Sendable {
 }
 
 extension JSONPointer {
-    /// The number of lists on the path.
-    fileprivate var listDepth: Int { tokens.count { $0.allSatisfy(\.isNumber) } }
+    private static func isIndex(_ component: String) -> Bool {
+        !component.isEmpty && component.allSatisfy(\.isNumber)
+    }
+
+    /// The number of lists on the path whose elements are named by their index.
+    fileprivate var listDepth: Int { tokens.count(where: Self.isIndex) }
+
+    private var firstIndex: Int? { tokens.firstIndex(where: Self.isIndex) }
 
     /// The path of the first list on the path; nil if there is none.
     fileprivate var firstList: String? {
-        tokens.firstIndex { $0.allSatisfy(\.isNumber) }.map { index in
-            tokens[..<index].map { "/" + $0 }.joined()
-        }
+        firstIndex.map { JSONPointer(tokens: Array(tokens[..<$0])).description }
+    }
+
+    /// The path of the element of the first list; the whole path if there is no list.
+    fileprivate var firstElement: JSONPointer {
+        JSONPointer(tokens: firstIndex.map { Array(tokens[...$0]) } ?? tokens)
+    }
+
+    /// The member of the element of the first list that the path names; nil if it names the element
+    /// itself or a value further inside.
+    fileprivate var memberOfElement: String? {
+        guard let firstIndex, firstIndex + 2 == tokens.count else { return nil }
+        return tokens.last
+    }
+
+    /// Returns the path whose first index is replaced by a selection.
+    fileprivate func selecting(_ selection: ElementSelection) -> JSONPointer {
+        var tokens = tokens
+        if let firstIndex { tokens[firstIndex] = selection.description }
+        return JSONPointer(tokens: tokens)
     }
 }

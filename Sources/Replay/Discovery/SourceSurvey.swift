@@ -71,12 +71,16 @@ package struct SourceSurvey: Sendable {
     private(set) var entitlementUses = EntitlementUses()
     /// The IDs of products that the code or a file with settings names.
     private(set) var productUses = ProductUses()
+    /// The headers in which the code reads the session of a user.
+    private(set) var sessionHeaders = SessionHeaders()
     /// The project whose ID tokens the backend accepts, from a key file; nil if no file names it.
     private(set) var tokenProject: String?
     /// Whether any source code was found.
     package private(set) var hasCode = false
     /// Whether the code computes an HMAC to sign or verify data.
     package private(set) var usesHMAC = false
+    /// Whether the backend loads a `.env` file itself.
+    package private(set) var loadsEnvironmentFile = false
 
     /// Whether a line of code verifies an ID token, and not one of Google or Apple.
     private var callsTokenVerifier = false
@@ -95,8 +99,10 @@ package struct SourceSurvey: Sendable {
             fixedHosts += file.fixedHosts
             entitlementUses.add(file.entitlementUses)
             productUses.add(file.productUses)
+            sessionHeaders.add(file.sessionHeaders)
             hasCode = hasCode || file.isSource
             usesHMAC = usesHMAC || file.usesHMAC
+            loadsEnvironmentFile = loadsEnvironmentFile || file.loadsEnvironmentFile
             prependsBearer = prependsBearer || file.prependsBearer
         }
         for provider in Services.providers

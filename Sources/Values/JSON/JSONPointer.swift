@@ -1,4 +1,7 @@
 /// The path of a value inside a JSON document, as RFC 6901 writes it: `/event/entitlement_ids/0`.
+///
+/// RFC 6901 allows only an index as the component for an element of an array. Here, an
+/// `ElementSelection` such as `id=premium` is allowed too, as in `/entitlements/id=premium/active`.
 package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
     package let tokens: [String]
 
@@ -38,6 +41,15 @@ package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
     /// Whether this pointer equals `other` or points to a value inside the value at `other`.
     package func isInside(_ other: JSONPointer) -> Bool {
         tokens.starts(with: other.tokens) { $0.isExactly($1) }
+    }
+
+    /// Whether the value of this pointer may contain the value of a path in which every element of
+    /// an array is named by its index, or the reverse.
+    package func mayOverlap(_ path: JSONPointer) -> Bool {
+        zip(tokens, path.tokens).allSatisfy { component, token in
+            component.isExactly(token)
+                || ElementSelection(component) != nil && Int(token) != nil
+        }
     }
 
     /// Escapes each `~` and `/` in a key, so that the key can be a part of a pointer.
@@ -85,8 +97,8 @@ extension JSONValue {
                 guard let next = object[token] else { return nil }
                 value = next
             case .array(let elements):
-                guard let index = Int(token), elements.indices.contains(index) else { return nil }
-                value = elements[index]
+                guard let next = elements.element(namedBy: token) else { return nil }
+                value = next
             case .null, .bool, .number, .string:
                 return nil
             }

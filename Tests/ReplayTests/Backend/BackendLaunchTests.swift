@@ -53,4 +53,41 @@ struct BackendLaunchTests {
             }
         }
     }
+
+    @Test("variables of a file come last, and no changed start contains the secret")
+    func fileVariables() throws {
+        let secret = "s3cret-9"
+        var start = Profile.StartSettings(
+            command: "serve",
+            environment: ["LEVEL": "profile", "MY_AUTH": "{{secret.revenuecat-authorization}}"]
+        )
+        start.fileVariables = [
+            "LEVEL": "file", "PORT": "8000", "COPY": "Bearer " + secret, "MY_AUTH": "other",
+            "TEXT": "{{not a template}} ${X}",
+        ].mapValues { Secret($0) }
+        let plan = BackendLaunchPlan(
+            start,
+            ["port": "1", "data": "d", "secret.revenuecat-authorization": secret],
+            BackendSetup(
+                addresses: [:],
+                secrets: [.revenueCatAuthorization: Secret(secret)],
+                project: "p",
+                isSigned: false
+            )
+        )
+        let environment = try plan.launch().environment
+        let expected = [
+            "LEVEL": "profile", "PORT": "1", "COPY": "Bearer " + secret, "MY_AUTH": secret,
+            "TEXT": "{{not a template}} ${X}",
+        ]
+        for (name, value) in expected { #expect(environment[name] == value, "\(name)") }
+        for value in SecretChange.Value.allCases {
+            let launch = try plan.launch(
+                SecretChange(secretNames: ["revenuecat-authorization"], value: value)
+            )
+            #expect(!launch.environment.values.contains { $0.contains(secret) }, "\(value)")
+            #expect((launch.environment["COPY"] == nil) == (value == .missing))
+            #expect(launch.removedVariables.contains("COPY") == (value == .missing))
+        }
+    }
 }

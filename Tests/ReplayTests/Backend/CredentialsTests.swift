@@ -78,13 +78,13 @@ struct CredentialsTests {
     /// A bench whose users log in with the backend's own login.
     private static func userBench() -> SimulationBench {
         SimulationBench { profile in
-            profile.userSession = Profile.Session(
-                endpoint: Profile.Endpoint(
-                    method: "POST",
-                    path: "/login",
-                    body: ["name": "{{device}}"]
-                ),
-                token: JSONPointer(tokens: ["token"])
+            let login = Profile.Endpoint(
+                method: "POST",
+                path: "/login",
+                body: ["name": "{{device}}"]
+            )
+            profile.userSession = .login(
+                Profile.Session(endpoint: login, token: JSONPointer(tokens: ["token"]))
             )
             profile.probes[0].credentials = credentials([
                 "authorization": "Bearer {{user-session}}"
@@ -103,6 +103,44 @@ struct CredentialsTests {
         #expect(Self.logins(bench) == 1)
         let token = "Bearer t-" + record.namespace.installID(of: "ada")
         #expect(Self.probes(bench).map { $0[field: "authorization"] } == [token, token])
+    }
+
+    /// A bench whose backend returns the session of a user from the registration.
+    private static func signupBench(
+        _ response: @escaping @Sendable (String) -> JSONValue
+    ) -> SimulationBench {
+        let bench = SimulationBench { profile in
+            profile.creation = .request(
+                Profile.Endpoint(method: "POST", path: "/signup", body: ["name": "{{device}}"])
+            )
+            profile.userSession = .creation(token: JSONPointer(tokens: ["token"]))
+            profile.probes[0].credentials = credentials(["x-user-token": "{{user-session}}"])
+        }
+        bench.backend.respond = { _, arrival in
+            guard arrival.request.path == "/signup" else { return nil }
+            let name = JSONValue(ifValid: arrival.request.body)?["name"]?.string ?? ""
+            return .json(response(name))
+        }
+        return bench
+    }
+
+    @Test func `the registration may return the session of a user`() throws {
+        let bench = Self.signupBench { ["token": .string("t-" + $0)] }
+        let record = try Self.looks(bench)
+        let token = "t-" + record.namespace.installID(of: "ada")
+        #expect(Self.probes(bench).map { $0[field: "x-user-token"] } == [token, token])
+    }
+
+    @Test func `a registration without a session shows nothing about the user`() throws {
+        let bench = Self.signupBench { _ in ["id": 1] }
+        let record = try Self.looks(bench)
+        let name = bench.executor.profile.probes[0].name
+        guard case .unreadable(let reason) = record.state(of: "ada", probe: name) else {
+            Issue.record("the probe was read without a session")
+            return
+        }
+        #expect(reason.contains("returned a session at /token"), "\(reason)")
+        #expect(Self.probes(bench).isEmpty)
     }
 
     @Test func `an expired session of a user is renewed once`() throws {

@@ -1,3 +1,4 @@
+import Contracts
 import Testing
 import TestSupport
 
@@ -58,6 +59,22 @@ struct PurchaseSearchTests {
         #expect(!profile.contains("products:"), "\(profile)")
         let notes = result.output.split(separator: "\n").filter { $0.contains("users: create:") }
         #expect(notes.count == 1, "\(result.output)")
+    }
+
+    @Test func `a response that is a list is read by the entitlement`() async throws {
+        let source = PythonBackend.source(
+            Self.routes
+                .replacing("(200, {\"passes\": user[\"passes\"]})", with: "(200, user[\"passes\"])")
+                .replacing(
+                    "[{\"open\": is_open, \"product\": event.get(\"product_id\")}]",
+                    with: "[{\"name\": \"trial\", \"open\": True}] "
+                        + "+ [{\"name\": name, \"open\": is_open} for name in event.get(\"entitlement_ids\") or []]"
+                )
+        )
+        let (result, profile) = try await PythonBackend.initialize(source)
+        let line = "access: {at: \"/name=\(Profile().entitlement)/open\", absent: false}"
+        #expect(profile.contains(line), "\(line) in\n\(profile)\(result.output)")
+        #expect(!result.output.contains("first element"), "\(result.output)")
     }
 
     @Test func `the products of the code are used if the backend ignores others`() async throws {
@@ -174,5 +191,29 @@ struct PurchaseSearchTests {
             )
         let (result, profile) = try await PythonBackend.initialize(PythonBackend.source(routes))
         #expect(profile.contains("    get: /me/premium\n"), "\(profile)\(result.output)")
+    }
+
+    @Test func `a file of variables is loaded for a backend that does not load it`() async throws {
+        let source = PythonBackend.source(
+            Self.routes.replacing(
+                "crew, sessions =",
+                with: "LEVEL = os.environ[\"DEPLOYMENT_LEVEL\"]\ncrew, sessions ="
+            ),
+            imports: "json, os, secrets, sys"
+        )
+        let files = [".env": "# local\nDEPLOYMENT_LEVEL=\"local level\"\nPORT=1\n"]
+        let (result, profile) = try await PythonBackend.initialize(source, otherFiles: files)
+        #expect(profile.contains("  env-file: .env\n"), "\(profile)\(result.output)")
+        #expect(profile.contains("access: "), "\(profile)\(result.output)")
+        #expect(!profile.contains("DEPLOYMENT_LEVEL"), "\(profile)")
+        let loading =
+            "# load_dotenv()\nfor line in open(\".env\"):\n"
+            + "    if \"=\" in line: os.environ.setdefault(*line.strip().split(\"=\"))\n"
+        let (_, other) = try await PythonBackend.initialize(
+            source.replacing("LEVEL =", with: loading + "LEVEL ="),
+            otherFiles: files
+        )
+        #expect(!other.contains("env-file"), "\(other)")
+        #expect(other.contains("access: "), "\(other)")
     }
 }

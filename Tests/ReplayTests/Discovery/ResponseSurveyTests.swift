@@ -14,7 +14,12 @@ struct ResponseSurveyTests {
     )
 
     private static func readings(_ before: JSONValue?, _ after: JSONValue) -> [String: String] {
-        ResponseSurvey(before: before, after: after, purchase).readings.mapValues { reading in
+        texts(ResponseSurvey(before: before, after: after, purchase))
+    }
+
+    /// The readings of a survey as text, by field.
+    private static func texts(_ survey: ResponseSurvey) -> [String: String] {
+        survey.readings.mapValues { reading in
             let meaning =
                 switch reading.meaning {
                 case .value: ""
@@ -110,8 +115,60 @@ struct ResponseSurveyTests {
         let other: JSONValue = [["until": 1_790_000_000]]
         #expect(
             Self.readings(["passes": [], "rows": []], ["passes": list, "rows": other]) == [
-                "access": "/passes/0/active absent false", "product": "/passes/0/sku absent null",
+                "access": "/passes/active=true/active absent false",
+                "product": "/passes/0/sku absent null",
             ]
+        )
+    }
+
+    private static let pro = ResponseSurvey.Purchase(
+        product: "premium_monthly",
+        periodEnd: periodEnd,
+        entitlements: ["pro/x"]
+    )
+
+    /// The responses before and after a purchase, and the readings that are expected.
+    private static let lists: [(JSONValue, JSONValue, [String: String])] = [
+        (
+            ["items": []],
+            ["items": [["id": "pro/x", "active": true, "until": 1_790_000_000]]],
+            [
+                "access": "/items/id=pro~1x/active absent false",
+                "expires": "/items/id=pro~1x/until absent null",
+            ]
+        ),
+        (
+            // The whole response is a list.
+            [], [["key": "pro/x", "sku": "premium_monthly", "on": 1, "isActive": true]],
+            [
+                "access": "/key=pro~1x/isActive absent false",
+                "product": "/key=pro~1x/sku absent null",
+            ]
+        ),
+        (
+            ["owned": ["basic"]], ["owned": ["basic", "pro/x"]],
+            ["access": "/owned/=pro~1x is [\"pro/x\"]"]
+        ),
+        (
+            ["rows": []], ["rows": [["state": "Active", "sku": "premium_monthly"]]],
+            [
+                "access": "/rows/state=Active/state is [\"Active\"] absent false",
+                "product": "/rows/0/sku absent null",
+            ]
+        ),
+        // A name that was in the list before shows nothing.
+        (["owned": ["pro/x"]], ["owned": ["x", "pro/x"]], [:]),
+    ]
+
+    @Test("an element of a list is selected by its content", arguments: lists)
+    func selection(before: JSONValue, after: JSONValue, expected: [String: String]) {
+        let survey = ResponseSurvey(before: before, after: after, Self.pro)
+        #expect(Self.texts(survey) == expected)
+        // Each path leads to a value of the response from which it was made.
+        for reading in survey.readings.values { #expect(after[reading.pointer] != nil) }
+        #expect(
+            survey.doubtsByField.values.contains { $0.contains("first element") }
+                == expected.values.contains { $0.contains("/0/") }
         )
     }
 
@@ -126,7 +183,7 @@ struct ResponseSurveyTests {
         #expect(left.doubtsByField.isEmpty)
         let read = ResponseSurvey(before: ["passes": []], after: ["passes": list], Self.purchase)
         #expect(read.textAboutLists == nil)
-        #expect(read.doubtsByField["access"]?.contains("the list /passes") == true)
+        #expect(read.doubtsByField["product"]?.contains("the list /passes") == true)
     }
 
     @Test func `an expiry alone is used as access`() {

@@ -1,6 +1,8 @@
 import Testing
 import TestSupport
 
+@testable import Replay
+
 /// `assay init` with backends whose users sign in with a password or with their phone.
 @Suite("Sessions of users")
 struct UserSessionSearchTests {
@@ -225,5 +227,66 @@ struct UserSessionSearchTests {
         let text = result.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         #expect(text.contains("seems to delete an account, but returns 403"), "\(text)")
         #expect(text.contains("assay init --add delete-account"), "\(text)")
+    }
+
+    /// A game without accounts: the creation of a player returns a token, which a header of the
+    /// game's own carries.
+    private static let playerRoutes = """
+        players = {}
+
+        @app.post("/api/players")
+        def create_player(request):
+            name = request.json()["name"]
+            if not name: return 400, {"error": "name is required"}
+            player = {"id": secrets.token_hex(8), "token": secrets.token_hex(16), "vip": False}
+            players[player["token"]] = player
+            return 201, {"playerId": player["id"], "token": player["token"]}
+
+        @app.get("/api/state")
+        def state(request):
+            player = players.get(request.headers.get("X-Player-Token"))
+            if player is None: return 401, {}
+            return 200, {"player": {"id": player["id"]}, "isVipActive": player["vip"]}
+
+        @app.post("/webhooks/revenuecat")
+        def revenuecat_webhook(request):
+            event = request.json()["event"]
+            for player in players.values():
+                if player["id"] == event.get("app_user_id"):
+                    player["vip"] = event["type"] == "INITIAL_PURCHASE"
+            return 200, {}
+        """
+
+    @Test(.enabled(if: PythonBackend.isAvailable))
+    func `a token that only the creation of a user returns is sent in the backend's header`()
+        async throws
+    {
+        let (result, profile) = try await PythonBackend.initialize(
+            PythonBackend.source(Self.playerRoutes)
+        )
+        let expectedLines = [
+            "  create: {post: /api/players, body: ", "  token: /token\n", "    get: /api/state\n",
+            "    headers: {x-player-token: \"{{user-session}}\"}\n",
+            "      access: {at: /isVipActive",
+        ]
+        for line in expectedLines {
+            #expect(profile.contains(line), "\(line) in\n\(profile)\(result.output)")
+        }
+        #expect(!profile.contains("login:"), "\(profile)")
+    }
+
+    @Test(
+        "headers of sessions are read from the code",
+        arguments: [
+            ("request.headers['X-User-Token']", ["x-user-token"]),
+            ("x_session_id: str = Header(...)", ["x-session-id"]),
+            ("$_SERVER['HTTP_X_AUTH_TOKEN']", ["x-auth-token"]),
+            ("c.GetHeader(\"X-Token\") + c.GetHeader(\"x-token\")", ["x-token"]),
+            ("headers['X-CSRF-Token'] headers['X-Webhook-Token'] headers['X-Forwarded-For']", []),
+            ("x_user_token = body['token']", []),
+        ]
+    )
+    func sessionHeaders(code: String, names: [String]) {
+        #expect(SessionHeaders(SourceText(path: "app.py", text: code)).names == names)
     }
 }

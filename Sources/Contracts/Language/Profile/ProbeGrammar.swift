@@ -147,9 +147,14 @@ extension Profile.FieldReading {
             "The location of a state field in the response, and the interpretation of its value.",
             makeEmptyOwner: { _ in Draft() }
         ) {
-            Field.required("at", \.pointer, .pointer, "The location of the value.").example(
-                "/status"
-            )
+            Field.required(
+                "at",
+                \.pointer,
+                .pointer,
+                "The location of the value. In a list, `id=premium` instead of an index selects "
+                    + "the first element whose `id` is `premium`, as in "
+                    + "`/entitlements/id=premium/active`; `=premium` selects the element `premium`."
+            ).example("/status")
             Field.optional(
                 "is",
                 \.isOneOf,

@@ -41,7 +41,8 @@ extension Profile {
                 reader.fail(
                     .conflict(
                         "'{{user-session}}' is used, but the profile defines no login of users",
-                        remedy: "Add 'users: {login: {post: /login, body: {…}}, token: /token}'."
+                        remedy: "Add 'users: {login: {post: /login, body: {…}}, token: /token}', "
+                            + "or only 'token' if the response to 'create' contains it."
                     ),
                     at: keys.node.location
                 )
@@ -298,7 +299,9 @@ extension Field where Owner == Profile {
             guard let users = Profile.Users.grammar.read(node, &reader) else { return }
             profile.idForm = users.idForm
             if let login = users.login, let token = users.tokenPointer {
-                profile.userSession = Profile.Session(endpoint: login, token: token)
+                profile.userSession = .login(Profile.Session(endpoint: login, token: token))
+            } else {
+                profile.userSession = users.tokenPointer.map { .creation(token: $0) }
             }
             guard let creation = users.creation else { return }
             profile.creation = creation

@@ -83,6 +83,14 @@ extension Profile.StartSettings {
     {
         environmentField
         Field.optional(
+            "env-file",
+            \.environmentFile,
+            .text("a path"),
+            "A file with environment variables of the backend, relative to the profile's folder. "
+                + "Variables of Assay's own environment and those under `env` come first.",
+            fallback: "none"
+        ).example(".env")
+        Field.optional(
             "stop",
             \.stop,
             Profile.StopSettings.grammar.flow,

@@ -55,9 +55,23 @@ extension Profile {
                 "token",
                 \.tokenPointer,
                 .pointer,
-                "The location of `{{user-session}}` in the response to `login`."
+                "The location of `{{user-session}}` in the response to `login`; without a `login`, in "
+                    + "the response to the request that creates the user."
             ).example("/token")
-        }.companionKeys("login", ["token"]).companionKeys("token", ["login"])
+        }.companionKeys("login", ["token"])
+            .checking { users, keys, reader in
+                guard users.tokenPointer != nil, users.login == nil,
+                    case .command = users.creation
+                else { return }
+                reader.fail(
+                    .conflict(
+                        "'token' is read from the response to a request, but a command creates the "
+                            + "users",
+                        remedy: "Add 'login', or create the users by a request."
+                    ),
+                    at: keys.location(of: "token")
+                )
+            }
     }
 
     /// The values of the profile's key `accounts`, collected while the file is parsed.

@@ -135,7 +135,8 @@ extension TemplateScope {
             "account": "the name of the account: an email address, or a uid",
             idTokenName: "an ID token of the account, or else of the user",
             "session": "in headers: the value that the login under 'session' returned",
-            userSessionName: "in headers: the session of the user, from the login under 'users'",
+            userSessionName:
+                "in headers: the session of the user, from the login or the creation under 'users'",
             "now": "the time to set, in ISO 8601",
             "now-ms": "the time to set, in milliseconds since 1970",
             "ahead": "the whole seconds ahead of the machine's clock; 0 resets the clock",

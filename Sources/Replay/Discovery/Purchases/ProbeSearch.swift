@@ -90,7 +90,8 @@ struct ProbeSearch {
         guard let event = purchaseRequest?.bodyJSON?["event"] else { return nil }
         let purchase = ResponseSurvey.Purchase(
             product: event["product_id"]?.string ?? "",
-            periodEnd: event["expiration_at_ms"].flatMap(Instant.init(timeValue:))
+            periodEnd: event["expiration_at_ms"].flatMap(Instant.init(timeValue:)),
+            entitlements: event["entitlement_ids"]?.array?.compactMap(\.string) ?? []
         )
         var bestMatch: (probe: Profile.Probe, doubtsByField: [String: String])?
         var existenceProbes: [Profile.Probe] = []
@@ -135,7 +136,9 @@ struct ProbeSearch {
             guard case .probe(probe, let user) = exchange.purpose, exchange.completed != nil else {
                 continue
             }
-            if case .document(let document) = ObservedState(exchange), document.object != nil {
+            if case .document(let document) = ObservedState(exchange),
+                document.object != nil || document.array != nil
+            {
                 documentsByUser[user, default: []].append(document)
             } else {
                 documentsByUser[user, default: []].append(nil)
@@ -153,8 +156,9 @@ struct ProbeSearch {
         let (survey, profile) = (discovery.survey, discovery.profile)
         var paths: [(path: String, credentials: Profile.Credentials?)] = []
         let idToken = survey.usesTokens ? Profile.Credentials(actor: "{{id}}") : nil
-        let userSession = profile.userSession == nil ? nil : UserSessionSearch.credentials
-        let signedIn = [idToken, userSession].compactMap(\.self)
+        let sessions =
+            profile.userSession != nil ? UserSessionSearch.credentials(for: survey) : []
+        let signedIn = [idToken].compactMap(\.self) + sessions
         // A session may be needed to read what a user has bought, under any name.
         var otherPaths: [(path: String, credentials: Profile.Credentials?)] = []
         for route in survey.routes where ["GET", ""].contains(route.method) {
@@ -182,8 +186,9 @@ struct ProbeSearch {
             }
         }
         paths += Self.commonProbePaths.map { ($0, nil) } + otherPaths
-        let uniquePaths = paths.uniqued {
-            "\($0.path) \($0.credentials?.templateNames.sorted() ?? [])"
+        let uniquePaths = paths.uniqued { path, credentials in
+            "\(path) \(credentials?.templateNames.sorted() ?? []) "
+                + "\(credentials?.headers.keys.sorted() ?? [])"
         }
         // A backend may have more routes than can be tried.
         let purchasePaths = uniquePaths.filter { $0.path.isAboutPurchases }

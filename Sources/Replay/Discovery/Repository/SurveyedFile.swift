@@ -23,8 +23,11 @@ struct SurveyedFile: Sendable {
     private(set) var calledProviders: Set<Exchange.Party> = []
     private(set) var entitlementUses = EntitlementUses()
     private(set) var productUses = ProductUses()
+    private(set) var sessionHeaders = SessionHeaders()
     /// Whether the code computes an HMAC to sign or verify data.
     private(set) var usesHMAC = false
+    /// Whether the code or a list of packages names a library that loads a `.env` file.
+    private(set) var loadsEnvironmentFile = false
     /// Whether the code puts `Bearer` before a variable.
     private(set) var prependsBearer = false
 
@@ -56,6 +59,9 @@ struct SurveyedFile: Sendable {
         if !isTest, isSource || ProductUses.mayBeListed(inFile: source.name) {
             productUses = ProductUses(source)
         }
+        let loaderForms = isSource ? Self.environmentLoaders : ["dotenv"]
+        loadsEnvironmentFile =
+            !file.path.hasSuffix(".md") && loaderForms.contains(where: lowercaseText.contains)
         guard isSource else { return }
         for match in source.matches(Self.pathConstant) {
             guard let name = match["name"], let path = match["path"] else { continue }
@@ -64,11 +70,19 @@ struct SurveyedFile: Sendable {
         usesHMAC = Self.signatureForms.contains(where: lowercaseText.contains)
         prependsBearer = Self.bearerForms.contains(where: source.text.contains)
         if source.text.contains("://") { findFixedHosts() }
-        if !isTest { entitlementUses = EntitlementUses(source) }
+        guard !isTest else { return }
+        entitlementUses = EntitlementUses(source)
+        sessionHeaders = SessionHeaders(source)
     }
 
     private static let pathConstant: Pattern =
         #"^[ \t]*(?:export[ \t]+)?(?:const[ \t]+|let[ \t]+|var[ \t]+)?(?<name>[A-Za-z_]\w{2,})[ \t]*(?::[ \t]*\w+[ \t]*)?=[ \t]*["'`](?<path>/[\w/.-]*)["'`]"#
+
+    /// The forms, in lower case, in which code loads a `.env` file.
+    private static let environmentLoaders = [
+        "dotenv", "env_file", "env-file", "decouple", "environs", "environ.env", "read_env",
+        "configmodule", "loadenv",
+    ]
 
     /// The forms, in lower case, in which code computes an HMAC.
     ///

@@ -1,0 +1,1 @@
+// The header of a module without declarations; see ParallelTests.c.
