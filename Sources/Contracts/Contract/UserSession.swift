@@ -1,31 +1,29 @@
 package import Values
 
-extension Profile {
-    /// The request whose response contains the session of a user, which later requests carry in
-    /// place of `{{user-session}}`.
-    package enum UserSession: Hashable, Sendable {
-        /// A login of the user.
-        case login(Session)
-        /// The creation of the user; the pointer is the location of the session.
-        case creation(token: JSONPointer)
+/// The request whose response contains the session of a user, which later requests carry in
+/// place of `{{user-session}}`.
+package enum UserSession: Hashable, Sendable {
+    /// A login of the user.
+    case login(Profile.Session)
+    /// The creation of the user; the pointer is the location of the session.
+    case creation(token: JSONPointer)
 
-        /// The login; nil if the creation of a user returns the session.
-        package var login: Session? {
-            if case .login(let session) = self { session } else { nil }
-        }
+    /// The login; nil if the creation of a user returns the session.
+    package var login: Profile.Session? {
+        if case .login(let session) = self { session } else { nil }
+    }
 
-        /// The location of the session in the response.
-        package var token: JSONPointer {
-            switch self {
-            case .login(let session): session.token
-            case .creation(let token): token
-            }
+    /// The location of the session in the response.
+    package var token: JSONPointer {
+        switch self {
+        case .login(let session): session.token
+        case .creation(let token): token
         }
     }
 }
 
-extension Profile.UserSession: Codable {
-    // A login is encoded like `Session`, which saved runs of earlier versions contain.
+extension UserSession: Codable {
+    // A login is encoded like `Profile.Session`, which saved runs of earlier versions contain.
     private enum CodingKeys: String, CodingKey {
         case endpoint, token
     }

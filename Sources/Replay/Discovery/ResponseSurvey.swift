@@ -32,13 +32,7 @@ struct ResponseSurvey: Sendable {
     ///   - after: The response about the user after the purchase.
     ///   - purchase: The purchase.
     init(before: JSONValue?, after: JSONValue, _ purchase: Purchase) {
-        let leafValues = after.valuePaths.compactMap {
-            pointer -> (JSONPointer, String, JSONValue)? in
-            guard let value = after[pointer], value.object == nil, value.array == nil else {
-                return nil
-            }
-            return (pointer, Self.name(of: pointer), value)
-        }
+        let leafValues = Self.leafValues(of: after, purchase)
         for (pointer, name, value) in leafValues {
             let oldValue = before?[pointer]
             let field: String?
@@ -61,7 +55,7 @@ struct ResponseSurvey: Sendable {
         }
         if readings["access"] == nil { readings["access"] = accessReading(leafValues, before) }
         if readings["access"] == nil {
-            readings["access"] = Self.namedAccessReading(leafValues, before, purchase)
+            readings["access"] = namedAccessReading(leafValues, before, purchase)
         }
         if readings["access"] == nil, let periodEnd = readings["expires"] {
             readings["access"] = Profile.FieldReading(
@@ -73,6 +67,29 @@ struct ResponseSurvey: Sendable {
         leaveOutOtherLists()
         selectElements(in: after, purchase)
         noteFirstElements()
+    }
+
+    /// Returns the values that are no containers, each with its path and the name in its path.
+    ///
+    /// Elements of lists that name an entitlement of the purchase come first.
+    private static func leafValues(
+        of document: JSONValue,
+        _ purchase: Purchase
+    ) -> [(JSONPointer, String, JSONValue)] {
+        let values = document.valuePaths.compactMap {
+            pointer -> (JSONPointer, String, JSONValue)? in
+            guard let value = document[pointer], value.object == nil, value.array == nil else {
+                return nil
+            }
+            return (pointer, name(of: pointer), value)
+        }
+        let names = purchase.entitlements.map(JSONValue.string)
+        func isAboutPurchase(_ value: (pointer: JSONPointer, String, JSONValue)) -> Bool {
+            let element = document[value.pointer.firstElement]?.object
+            return value.pointer.firstList != nil
+                && element?.members.contains { names.contains($0.value) } == true
+        }
+        return values.filter(isAboutPurchase) + values.filter { !isAboutPurchase($0) }
     }
 
     /// Returns whether a JSON path suits a field better than the path that was found earlier.
@@ -120,22 +137,37 @@ struct ResponseSurvey: Sendable {
         }
     }
 
-    /// Returns the reading of a list of names that contains an entitlement of the purchase; nil if
-    /// there is none.
-    private static func namedAccessReading(
+    /// Words in the names of lists that show what a user may use.
+    private static let grantWords = ["entitle", "access", "feature", "perk", "benefit", "unlock"]
+
+    /// Returns the reading of a list to which the purchase added a name: an entitlement of the
+    /// purchase, or else a name that the backend uses for what it unlocks; nil if there is none.
+    private mutating func namedAccessReading(
         _ leafValues: [(JSONPointer, String, JSONValue)],
         _ before: JSONValue?,
         _ purchase: Purchase
     ) -> Profile.FieldReading? {
-        let names = leafValues.compactMap { pointer, _, value -> Profile.FieldReading? in
-            guard let name = value.string, purchase.entitlements.contains(name),
-                pointer.listDepth == 1, pointer.memberOfElement == nil
+        let added = leafValues.compactMap { pointer, _, value -> (JSONPointer, String)? in
+            guard let name = value.string, pointer.listDepth == 1,
+                pointer.firstElement.tokens.count == pointer.tokens.count
             else { return nil }
             let selected = pointer.selecting(ElementSelection(member: "", value: name))
-            guard before?[selected] == nil else { return nil }
-            return Profile.FieldReading(pointer: selected, meaning: .isOneOf([value]))
+            return before?[selected] == nil ? (selected, name) : nil
         }
-        return names.min { $0.pointer.tokens.count < $1.pointer.tokens.count }
+        let entitlement = added.filter { purchase.entitlements.contains($0.1) }
+            .min { $0.0.tokens.count < $1.0.tokens.count }
+        if let (pointer, name) = entitlement {
+            return Profile.FieldReading(pointer: pointer, meaning: .isOneOf([.string(name)]))
+        }
+        let grant = added.first { pointer, _ in
+            pointer.parent.map {
+                $0.tokens.isEmpty || Self.containsWord(Self.name(of: $0), Self.grantWords)
+            }
+                ?? false
+        }
+        guard before != nil, let (pointer, name) = grant else { return nil }
+        doubtsByField["access"] = "the purchase added '\(name)', which is taken for the access"
+        return Profile.FieldReading(pointer: pointer, meaning: .isOneOf([.string(name)]))
     }
 
     /// Removes the fields in a list unless the list is the only place that shows the access.

@@ -156,6 +156,15 @@ struct ResponseSurveyTests {
                 "product": "/rows/0/sku absent null",
             ]
         ),
+        (
+            ["entitlements": ["ads"]], ["entitlements": ["ads", "no-ads"]],
+            ["access": "/entitlements/=no-ads is [\"no-ads\"]"]
+        ), (["tags": []], ["tags": ["new"]], [:]),
+        (
+            ["rights": []],
+            ["rights": [["name": "trial", "active": true], ["name": "pro/x", "active": true]]],
+            ["access": "/rights/name=pro~1x/active absent false"]
+        ),
         // A name that was in the list before shows nothing.
         (["owned": ["pro/x"]], ["owned": ["x", "pro/x"]], [:]),
     ]

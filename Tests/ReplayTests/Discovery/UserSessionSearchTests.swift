@@ -234,7 +234,7 @@ struct UserSessionSearchTests {
     private static let playerRoutes = """
         players = {}
 
-        @app.post("/api/players")
+        @app.post("/api/players/register")
         def create_player(request):
             name = request.json()["name"]
             if not name: return 400, {"error": "name is required"}
@@ -265,7 +265,8 @@ struct UserSessionSearchTests {
             PythonBackend.source(Self.playerRoutes)
         )
         let expectedLines = [
-            "  create: {post: /api/players, body: ", "  token: /token\n", "    get: /api/state\n",
+            "  create: {post: /api/players/register, body: ", "  token: /token\n",
+            "    get: /api/state\n",
             "    headers: {x-player-token: \"{{user-session}}\"}\n",
             "      access: {at: /isVipActive",
         ]
