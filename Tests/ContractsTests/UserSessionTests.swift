@@ -1,5 +1,4 @@
 import Contracts
-import Foundation
 import Testing
 import Values
 
@@ -16,12 +15,11 @@ struct UserSessionTests {
         arguments: [UserSession.login(session), .creation(token: token)]
     )
     func roundTrip(session: UserSession) throws {
-        let data = try JSONEncoder().encode(session)
-        #expect(try JSONDecoder().decode(UserSession.self, from: data) == session)
+        #expect(try JSONValue(encoding: session).decoded() == session)
     }
 
     @Test func `a login of an earlier version is read`() throws {
-        let data = try JSONEncoder().encode(Self.session)
-        #expect(try JSONDecoder().decode(UserSession.self, from: data) == .login(Self.session))
+        let saved = try JSONValue(encoding: Self.session)
+        #expect(try saved.decoded() == UserSession.login(Self.session))
     }
 }

@@ -41,8 +41,19 @@ enum RequestMembers {
             default: continue
             }
         }
-        return nil
+        // A backend may call its users players or crew.
+        let others = ids(in: registrationResponse, sentBody: sentBody).filter { id in
+            let name = (id.pointer.tokens.last ?? "").lowercased()
+            return !wordsOfOtherIDs.contains(where: name.contains)
+        }
+        return others.first.map { ($0.pointer, $0.value) }
     }
+
+    /// Words in the names of IDs in the response to a registration that name no user.
+    private static let wordsOfOtherIDs = [
+        "token", "session", "device", "install", "request", "trace", "correlation", "product",
+        "plan", "order", "transaction", "subscription", "event", "client",
+    ]
 
     /// Returns the paths and the values of all members of a response whose names end with "ID", if
     /// the request did not contain the values.

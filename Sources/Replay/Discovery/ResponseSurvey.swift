@@ -100,7 +100,9 @@ struct ResponseSurvey: Sendable {
         guard let earlier = readings[field]?.pointer else { return true }
         let depths = (pointer.listDepth, earlier.listDepth)
         guard depths.0 == depths.1 else { return depths.0 < depths.1 }
-        return Self.isBetterMatch(name, for: field)
+        // The first element of a list with a good name is kept.
+        let isKept = depths.1 > 0 && Self.isBetterMatch(Self.name(of: earlier), for: field)
+        return !isKept && Self.isBetterMatch(name, for: field)
     }
 
     /// Replaces the index of the list that shows the access by the content of its element, if that
