@@ -64,8 +64,9 @@ struct ResponseSurvey: Sendable {
             )
             doubtsByField["access"] = "only the end of the period shows whether the user has access"
         }
+        selectEntitlements(in: after, purchase)
         leaveOutOtherLists()
-        selectElements(in: after, purchase)
+        selectActiveElement(in: after)
         noteFirstElements()
     }
 
@@ -105,28 +106,34 @@ struct ResponseSurvey: Sendable {
         return !isKept && Self.isBetterMatch(name, for: field)
     }
 
-    /// Replaces the index of the list that shows the access by the content of its element, if that
-    /// identifies the element.
+    /// Replaces the index of an element by the entitlement of the purchase that it contains.
     ///
-    /// An entitlement of the purchase identifies the element for all fields. A flag, or the word for
-    /// an active subscription, finds the element that gives access, but only as long as there is one.
-    private mutating func selectElements(in after: JSONValue, _ purchase: Purchase) {
-        guard let access = readings["access"], let list = access.pointer.firstList,
-            let element = after[access.pointer.firstElement]
-        else { return }
+    /// A list of entitlements has one such element. Another list may have several, such as a list of
+    /// purchases, so it is only read if it shows the access.
+    private mutating func selectEntitlements(in after: JSONValue, _ purchase: Purchase) {
         let names = purchase.entitlements.map(JSONValue.string)
-        let members = element.object?.members.filter { !$0.key.contains("=") } ?? []
-        if let member = members.first(where: { names.contains($0.value) }),
-            let name = member.value.string
-        {
+        let accessList = readings["access"]?.pointer.firstList
+        for (field, reading) in readings {
+            guard let list = reading.pointer.firstList,
+                list == accessList || Self.containsWord(list.lowercased(), ["entitle"]),
+                let element = after[reading.pointer.firstElement]?.object,
+                let member = element.members.first(where: { names.contains($0.value) }),
+                let name = member.value.string, !member.key.contains("=")
+            else { continue }
             let selection = ElementSelection(member: member.key, value: name)
-            for (field, reading) in readings where reading.pointer.firstList == list {
-                readings[field]?.pointer = reading.pointer.selecting(selection)
-            }
-            return
+            readings[field]?.pointer = reading.pointer.selecting(selection)
         }
-        guard let member = access.pointer.memberOfElement, !member.contains("="),
-            let value = element[member]
+    }
+
+    /// Replaces the index of the element that shows the access by its flag, or by the word for an
+    /// active subscription.
+    ///
+    /// Other fields of the element are not selected so, because no element has the flag after the
+    /// end of the access.
+    private mutating func selectActiveElement(in after: JSONValue) {
+        guard let access = readings["access"], access.pointer.firstList != nil,
+            let member = access.pointer.memberOfElement, !member.contains("="),
+            let value = after[access.pointer]
         else { return }
         switch (access.meaning, value) {
         case (.value, .bool(true)):

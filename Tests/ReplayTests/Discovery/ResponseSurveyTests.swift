@@ -165,6 +165,15 @@ struct ResponseSurveyTests {
             ["rights": [["name": "trial", "active": true], ["name": "pro/x", "active": true]]],
             ["access": "/rights/name=pro~1x/active absent false"]
         ),
+        (
+            // Only a list of entitlements is read in addition to a field outside of lists.
+            ["active": false, "entitlements": [], "orders": []],
+            [
+                "active": true, "entitlements": [["id": "pro/x", "until": 1_790_000_000]],
+                "orders": [["id": "pro/x", "sku": "premium_monthly"]],
+            ],
+            ["access": "/active", "expires": "/entitlements/id=pro~1x/until absent null"]
+        ),
         // A name that was in the list before shows nothing.
         (["owned": ["pro/x"]], ["owned": ["x", "pro/x"]], [:]),
     ]

@@ -268,7 +268,7 @@ struct UserSessionSearchTests {
             "  create: {post: /api/players/register, body: ", "  token: /token\n",
             "    get: /api/state\n",
             "    headers: {x-player-token: \"{{user-session}}\"}\n",
-            "      access: {at: /isVipActive",
+            "      access: /isVipActive",
         ]
         for line in expectedLines {
             #expect(profile.contains(line), "\(line) in\n\(profile)\(result.output)")
