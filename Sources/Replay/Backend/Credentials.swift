@@ -108,11 +108,14 @@ extension CaseRequests {
     /// Stores the session that the response to a user's registration contains, if the profile
     /// defines its location.
     ///
+    /// Many backends return a session from the registration and from the login, in the same member.
+    /// The user then needs no login until the backend refuses the session.
+    ///
     /// - Parameters:
     ///   - response: The body of the response; nil if it is not JSON.
     ///   - values: The templates of the registration, with the user's IDs.
     func storeUserSession(from response: JSONValue?, _ values: NamedValues) {
-        guard case .creation(let pointer)? = run.profile.userSession,
+        guard let pointer = run.profile.userSession?.token,
             let token = response?[pointer]?.string, !token.isEmpty,
             let key = Self.userSessionKey(values)
         else { return }

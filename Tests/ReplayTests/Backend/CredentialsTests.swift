@@ -131,6 +131,45 @@ struct CredentialsTests {
         #expect(Self.probes(bench).map { $0[field: "x-user-token"] } == [token, token])
     }
 
+    /// A bench with a login, whose backend also returns a session from the registration.
+    private static func loginBench(_ handler: @escaping BackendDouble.Handler) -> SimulationBench {
+        let bench = SimulationBench { profile in
+            profile.creation = .request(
+                Profile.Endpoint(method: "POST", path: "/signup", body: ["name": "{{device}}"])
+            )
+            profile.userSession = .login(
+                Profile.Session(
+                    endpoint: Profile.Endpoint(method: "POST", path: "/login", body: ["a": 1]),
+                    token: JSONPointer(tokens: ["token"])
+                )
+            )
+            profile.probes[0].credentials = credentials(["x-user-token": "{{user-session}}"])
+        }
+        bench.backend.respond = { backend, arrival in
+            switch arrival.request.path {
+            case "/signup": return .json(["token": "signup"])
+            case "/login": return .json(["token": "login"])
+            default: return await handler(backend, arrival)
+            }
+        }
+        return bench
+    }
+
+    @Test func `a login follows only if the session of the registration is refused`() throws {
+        let bench = Self.loginBench { _, _ in nil }
+        _ = try Self.looks(bench)
+        #expect(Self.logins(bench) == 0)
+        #expect(Self.probes(bench).map { $0[field: "x-user-token"] } == ["signup", "signup"])
+
+        let strict = Self.loginBench { _, arrival in
+            arrival.request[field: "x-user-token"] == "signup" ? .status(401) : nil
+        }
+        _ = try Self.looks(strict)
+        #expect(Self.logins(strict) == 1)
+        let tokens = Self.probes(strict).map { $0[field: "x-user-token"] }
+        #expect(tokens == ["signup", "login", "login"])
+    }
+
     @Test func `a registration without a session shows nothing about the user`() throws {
         let bench = Self.signupBench { _ in ["id": 1] }
         let record = try Self.looks(bench)

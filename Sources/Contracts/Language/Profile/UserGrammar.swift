@@ -55,8 +55,9 @@ extension Profile {
                 "token",
                 \.tokenPointer,
                 .pointer,
-                "The location of `{{user-session}}` in the response to `login`; without a `login`, in "
-                    + "the response to the request that creates the user."
+                "The location of `{{user-session}}` in the response to `login`, or to the request "
+                    + "that creates the user. A login is only sent if the creation returned no "
+                    + "session, or if the backend refuses it."
             ).example("/token")
         }.companionKeys("login", ["token"])
             .checking { users, keys, reader in
