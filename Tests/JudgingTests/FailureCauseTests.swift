@@ -398,6 +398,49 @@ struct FailureCauseTests {
         #expect(cause.remedy.contains("lacks '/v1'"), "\(cause.remedy)")
     }
 
+    @Test("a call without a response leads unless it concerns very few cases", arguments: [19, 20])
+    func unansweredCall(others: Int) throws {
+        let lost = Self.result(
+            "lost",
+            [Self.event(.documented(.initialPurchase))],
+            Self.missingPush,
+            timeline: [
+                Self.delivery(200), Self.call("GET /v1/subscribers/u", .failed(.closed, "closed")),
+            ]
+        )
+        let refused = (0..<others).map {
+            Self.result(
+                "r\($0)",
+                [Self.event(.documented(.renewal))],
+                Self.status,
+                timeline: [Self.delivery(500)]
+            )
+        }
+        let causes = Self.causes(refused + [lost]).all
+        #expect(causes.count == 2, "\(causes)")
+        let first = try #require(causes.first)
+        #expect((first.kind == .unansweredCall) == (others < 20))
+    }
+
+    @Test("a refused duplicate has no remedy against forged requests", arguments: [409, 401, 200])
+    func remedyOfStatus(status: Int) throws {
+        let finding = Finding(
+            .responseStatus,
+            expected: "200 for 'event'",
+            actual: "\(status)",
+            evidence: [1]
+        )
+        let result = Self.result(
+            "forged",
+            [Self.event(.documented(.renewal))],
+            finding,
+            clause: "S-01",
+            timeline: [Self.delivery(status)]
+        )
+        let remedy = try #require(Self.causes([result]).all.first).remedy
+        #expect((remedy == FindingCode.responseStatus.facts.remedy) == (status == 409), "\(remedy)")
+    }
+
     @Test func `a missing resource behind a known route is not a wrong address`() {
         let causes = Self.causes([
             Self.result(

@@ -72,6 +72,22 @@ package struct FailureCause: Hashable, Sendable {
     package var otherDeviations: [OtherDeviation] = []
 
     package var caseCount: Int { caseIndices.count }
+
+    /// The reciprocal of the smallest share of the cases for which a missing response of a fake
+    /// leads.
+    private static let leadingShare = 20
+
+    /// The position of the cause in the list, lowest first.
+    ///
+    /// A call without a response in very few cases explains no other failure. It often follows from
+    /// another fault, such as a lost account.
+    ///
+    /// - Parameter total: The number of cases that have a cause.
+    /// - Returns: The position.
+    fileprivate func position(among total: Int) -> Int {
+        kind == .unansweredCall && caseCount * Self.leadingShare < total
+            ? Kind.unmetRequirement.position : kind.position
+    }
 }
 
 /// A deviation that probably has the same cause as another one in the cases of the same clause.
@@ -95,9 +111,9 @@ package struct OtherDeviation: Hashable, Sendable {
 package struct FailureCauses: Hashable, Sendable {
     /// The causes, in the order in which to fix them.
     ///
-    /// A stopped backend, refused events and calls that reach no route of a fake lead. Failures follow, then
-    /// inconclusive cases and cases that did not run. Among these, the cause with more cases comes
-    /// first.
+    /// A stopped backend, refused events and calls that reach no route of a fake lead, and calls
+    /// without a response unless they concern very few cases. Failures follow, then inconclusive
+    /// cases and cases that did not run. Among these, the cause with more cases comes first.
     package let all: [FailureCause]
 
     /// The number of cases that have a cause.
@@ -112,9 +128,11 @@ package struct FailureCauses: Hashable, Sendable {
             all = []
             return
         }
-        all = SymptomGroups(report.cases).causes.sorted {
-            ($0.kind.position, -$0.caseCount, $0.representativeIndex)
-                < ($1.kind.position, -$1.caseCount, $1.representativeIndex)
+        let causes = SymptomGroups(report.cases).causes
+        let total = causes.reduce(0) { $0 + $1.caseCount }
+        all = causes.sorted {
+            ($0.position(among: total), -$0.caseCount, $0.representativeIndex)
+                < ($1.position(among: total), -$1.caseCount, $1.representativeIndex)
         }
     }
 

@@ -188,6 +188,7 @@ struct SymptomGroups {
                 ? "Remove these cases from the list of known failures."
                 : "Follow the reason, or declare the feature under 'features: except' in assay.yaml."
         }
+        let clause = representative.result.contract.clause
         switch symptom {
         case .restartFailed:
             return "Make the start succeed with the data that a stop leaves behind, such as a lock "
@@ -205,6 +206,10 @@ struct SymptomGroups {
         case .unexpectedStatus(_, let status, _) where status >= 500:
             return "Read the backend's error in its output, correct it, and answer 200 once the "
                 + "event is stored."
+        // A design against forged requests explains no other refusal.
+        case .unexpectedStatus(_, let status, _)
+        where status >= 300 && ![401, 403].contains(status) && clause == "S-01":
+            return FindingCode.responseStatus.facts.remedy
         case .unexpectedStatus where finding.code != .responseStatus,
             .missingResponse where finding.code != .noResponse:
             return finding.isAboutResponse
