@@ -19,6 +19,8 @@ import urllib.request
 import uuid
 
 PORT = int(sys.argv[1])
+# One for each process: a read is repeated until it is as recorded, and must not be so by chance.
+SAMPLE_SIZE = random.randint(1, 400)
 DEFECT = sys.argv[2] if len(sys.argv) > 2 else ""
 numbers = itertools.count(1)
 lock = threading.Lock()
@@ -68,7 +70,7 @@ def accidents():
         "weak": f'W/"{secrets.token_hex(4)}"',
         "sometimes": random.choice([None, secrets.token_hex(4)]),
         "hint": f"Your place is {number} of {number + 7}; asked at {time.time():.6f}",
-        "sample": [secrets.token_hex(2) for _ in range(random.randint(1, 6))],
+        "sample": [secrets.token_hex(2) for _ in range(SAMPLE_SIZE)],
         "shuffled": random.sample(["alpha", "beta", "gamma", "delta", "epsilon"], 5),
         "jwt": ".".join(
             base64.urlsafe_b64encode(part).decode().rstrip("=")
