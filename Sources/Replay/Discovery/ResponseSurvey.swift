@@ -70,7 +70,7 @@ struct ResponseSurvey: Sendable {
         noteFirstElements()
     }
 
-    /// Returns the values that are no containers, each with its path and the name in its path.
+    /// Returns the strings, numbers, flags and nulls, each with its path and the name in its path.
     ///
     /// Elements of lists that name an entitlement of the purchase come first.
     private static func leafValues(
@@ -355,7 +355,7 @@ extension JSONPointer {
         firstIndex.map { JSONPointer(tokens: Array(tokens[..<$0])).description }
     }
 
-    /// The path of the element of the first list; the whole path if there is no list.
+    /// The path of the element of the first list; the whole path without a list.
     fileprivate var firstElement: JSONPointer {
         JSONPointer(tokens: firstIndex.map { Array(tokens[...$0]) } ?? tokens)
     }
