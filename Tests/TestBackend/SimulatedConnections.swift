@@ -6,8 +6,9 @@ extension BackendDouble {
     package struct ConnectionState {
         /// Responds to held requests with this status before the gate opens.
         package var earlyStatus: Int?
-        /// Responds to no other request while it waits for the rest of a held one.
-        package var isSerial = false
+        /// The number of held requests for whose rest it can wait without leaving other requests
+        /// without a response; nil for any number.
+        package var workerCount: Int?
         /// Stops the work on a request when its client no longer waits.
         package var abandonsTimedOutRequests = true
         /// The refused requests, except those that check readiness.
@@ -41,7 +42,7 @@ extension BackendDouble {
             defer { connections.heldCount -= 1 }
             guard await gate.pass(lane: arrival.lane) else { return Reply.hangUp.outcome }
         case .none, .disconnect:
-            if connections.isSerial, connections.heldCount > 0 {
+            if let workerCount = connections.workerCount, connections.heldCount >= workerCount {
                 await clock.pause(.seconds(3600))
             }
         }

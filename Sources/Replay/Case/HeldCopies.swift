@@ -69,7 +69,10 @@ extension CaseExecution {
             await group.waitForAll()
             return respondsToNoRequest
         }
-        servesOneRequestAtATime = servesOneRequestAtATime || respondsToNoRequest
+        // A server with several workers may also have none left while all copies are incomplete.
+        if respondsToNoRequest, !servesOneRequestAtATime {
+            servesOneRequestAtATime = await run.servesOneRequestAtATime()
+        }
         await continueRetries(
             released,
             after: zip(copies, outcomes.withLock { $0 }).map { ($0, $1) }

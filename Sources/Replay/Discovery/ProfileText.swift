@@ -146,6 +146,9 @@ extension BackendDiscovery {
         if let valueIfPathAbsent = reading.valueIfPathAbsent {
             parts.append("absent: \(valueIfPathAbsent.text)")
         }
+        if let conditions = reading.additionalConditions {
+            parts.append("and: [\(conditions.map(text).joined(separator: ", "))]")
+        }
         return parts.count == 1
             ? yamlScalar(reading.pointer.description) : "{\(parts.joined(separator: ", "))}"
     }

@@ -64,6 +64,7 @@ struct ResponseSurvey: Sendable {
             )
             doubtsByField["access"] = "only the end of the period shows whether the user has access"
         }
+        requireEntitlement(leafValues, before, purchase)
         selectEntitlements(in: after, purchase)
         leaveOutOtherLists()
         selectActiveElement(in: after)
@@ -122,6 +123,39 @@ struct ResponseSurvey: Sendable {
             else { continue }
             let selection = ElementSelection(member: member.key, value: name)
             readings[field]?.pointer = reading.pointer.selecting(selection)
+        }
+    }
+
+    /// Adds the condition that the list of entitlements contains the entitlement of the purchase, if
+    /// the access is read from a field outside of lists.
+    ///
+    /// Such a field may also be true because of another entitlement.
+    private mutating func requireEntitlement(
+        _ leafValues: [(JSONPointer, String, JSONValue)],
+        _ before: JSONValue?,
+        _ purchase: Purchase
+    ) {
+        guard let before, let access = readings["access"]?.pointer, access.listDepth == 0,
+            purchase.entitlements.allSatisfy({ !access.tokens.contains($0) })
+        else { return }
+        for (pointer, _, value) in leafValues {
+            guard let name = value.string, purchase.entitlements.contains(name),
+                pointer.listDepth == 1,
+                pointer.firstElement.tokens.count == pointer.tokens.count
+                    || pointer.memberOfElement?.contains("=") == false,
+                let list = pointer.firstList, Self.containsWord(list.lowercased(), ["entitle"])
+            else { continue }
+            let selection = ElementSelection(member: pointer.memberOfElement ?? "", value: name)
+            let selected = pointer.selecting(selection)
+            guard before[selected] == nil else { continue }
+            readings["access"]?.additionalConditions = [
+                Profile.FieldReading(
+                    pointer: selected,
+                    meaning: .isOneOf([value]),
+                    valueIfPathAbsent: false
+                )
+            ]
+            return
         }
     }
 

@@ -41,7 +41,8 @@ struct Calibration {
             let first = await sentinel.observePurchase(
                 namespaceNames[0],
                 wait: Self.wait,
-                expectedObservability
+                expectedObservability,
+                comparesUnknownUser: true
             )
         else {
             var nothingObservable = Self.nothingObservable
@@ -52,7 +53,8 @@ struct Calibration {
             await sentinel.observePurchase(
                 namespaceNames[1],
                 wait: Self.wait,
-                expectedObservability
+                expectedObservability,
+                comparesUnknownUser: true
             )
             ?? first
         observability.readsSubscribersOverREST =

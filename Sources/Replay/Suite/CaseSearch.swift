@@ -51,6 +51,20 @@ struct CaseSearch {
         )
     }
 
+    /// Runs one variation of a case.
+    ///
+    /// The first run ends with a sentinel event. The later runs omit it if the backend applies each
+    /// event before it responds, because each sentinel registers a user. A run that is inconclusive
+    /// without the sentinel runs again with it.
+    private func runOne(_ plan: CasePlan, isFirst: Bool) async -> CaseResult {
+        guard !isFirst else { return await caseRunner.runOnce(plan) }
+        let result = await caseRunner.runOnce(plan.withoutSentinel)
+        guard result.verdict == .inconclusive, !Task.isCancelled else { return result }
+        var secondResult = await caseRunner.runOnce(plan)
+        secondResult.seconds += result.seconds
+        return secondResult
+    }
+
     // MARK: Orders
 
     /// Runs the deliveries of a case in every order until the case fails.
@@ -70,7 +84,7 @@ struct CaseSearch {
         var seconds = 0.0
         for (index, order) in orders.enumerated() {
             if Task.isCancelled { break }
-            var result = await caseRunner.runOnce(plan.reordered(order))
+            var result = await runOne(plan.reordered(order), isFirst: index == 0)
             seconds += result.seconds
             result.seconds = seconds
             result.runCount = index + 1
@@ -117,8 +131,9 @@ struct CaseSearch {
         for index in 0..<count {
             if Task.isCancelled { break }
             let (edits, shufflesKeys) = generator.next()
-            var result = await caseRunner.runOnce(
-                plan.applyingEdits(edits, shufflesKeys: shufflesKeys)
+            var result = await runOne(
+                plan.applyingEdits(edits, shufflesKeys: shufflesKeys),
+                isFirst: index == 0
             )
             seconds += result.seconds
             result.seconds = seconds

@@ -151,7 +151,7 @@ struct ConcurrentCopiesTests {
 
     @Test func `a backend that responds to no request meanwhile is reported`() throws {
         let bench = SimulationBench()
-        bench.backend.connections.isSerial = true
+        bench.backend.connections.workerCount = 1
         let record = try Self.run([Self.copies(2)], bench)
         #expect(record.servesOneRequestAtATime)
         // The look at it takes two seconds; then the copies go on, and are answered.
@@ -161,10 +161,18 @@ struct ConcurrentCopiesTests {
         #expect(try !Self.run([Self.copies(2)], SimulationBench()).servesOneRequestAtATime)
     }
 
+    @Test func `a backend with fewer workers than copies is not said to be serial`() throws {
+        let bench = SimulationBench()
+        bench.backend.connections.workerCount = 2
+        #expect(try !Self.run([Self.copies(3)], bench).servesOneRequestAtATime)
+        // The request to which it did not respond took two seconds.
+        #expect(bench.clock.now > .seconds(2))
+    }
+
     @Test func `one check detects whether a backend serves one request at a time`() throws {
         for isSerial in [false, true] {
             let bench = SimulationBench()
-            bench.backend.connections.isSerial = isSerial
+            if isSerial { bench.backend.connections.workerCount = 1 }
             let found = try bench.run { await $0.executor.servesOneRequestAtATime() }
             #expect(found == isSerial)
             let webhook = try #require(bench.backend.webhooks.first)

@@ -94,6 +94,23 @@ struct WorkAfterResponseTests {
         #expect(bench.backend.webhooks.count == 5)
     }
 
+    @Test func `a push after the response comes before the steps begin`() throws {
+        let bench = SimulationBench()
+        bench.model.pushDelay = .milliseconds(250)
+        let outcome = try Self.outcome(bench, Self.ended)
+        let evidence = try #require(outcome.results.first?.evidence)
+        #expect(evidence.observability.appliesEventsLater == false)
+        let push = try #require(evidence.subject.exchanges.first { !$0.effects.isEmpty })
+        let end = try #require(
+            evidence.subject.exchanges.first {
+                if case .delivery("end", _) = $0.purpose { true } else { false }
+            }
+        )
+        #expect(push.invoked < end.invoked)
+        // The quiet time needs no further purchase.
+        #expect(bench.backend.webhooks.count == 5)
+    }
+
     @Test func `only events are waited for`() throws {
         let bench = Self.bench(purchase: .milliseconds(50), end: .milliseconds(5))
         let contract = SimulatedContracts.contract(

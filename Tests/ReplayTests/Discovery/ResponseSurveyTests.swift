@@ -20,16 +20,21 @@ struct ResponseSurveyTests {
     /// The readings of a survey as text, by field.
     private static func texts(_ survey: ResponseSurvey) -> [String: String] {
         survey.readings.mapValues { reading in
-            let meaning =
-                switch reading.meaning {
-                case .value: ""
-                case .isOneOf(let values): " is \(JSONValue.array(values).text)"
-                case .isNoneOf(let values): " not \(JSONValue.array(values).text)"
-                case .isFuture: " after now"
-                }
-            return reading.pointer.description + meaning
-                + (reading.valueIfPathAbsent.map { " absent \($0.text)" } ?? "")
+            reading.conditions.map(text).joined(separator: " and ")
         }
+    }
+
+    /// Returns one condition of a reading as text.
+    private static func text(_ reading: Profile.FieldReading) -> String {
+        let meaning =
+            switch reading.meaning {
+            case .value: ""
+            case .isOneOf(let values): " is \(JSONValue.array(values).text)"
+            case .isNoneOf(let values): " not \(JSONValue.array(values).text)"
+            case .isFuture: " after now"
+            }
+        return reading.pointer.description + meaning
+            + (reading.valueIfPathAbsent.map { " absent \($0.text)" } ?? "")
     }
 
     @Test func `values identify product and expiry, names identify flags`() {
@@ -172,7 +177,16 @@ struct ResponseSurveyTests {
                 "active": true, "entitlements": [["id": "pro/x", "until": 1_790_000_000]],
                 "orders": [["id": "pro/x", "sku": "premium_monthly"]],
             ],
-            ["access": "/active", "expires": "/entitlements/id=pro~1x/until absent null"]
+            [
+                "access": "/active and /entitlements/id=pro~1x/id is [\"pro/x\"] absent false",
+                "expires": "/entitlements/id=pro~1x/until absent null",
+            ]
+        ),
+        (
+            // The flag is also true because of another entitlement.
+            ["paid": false, "entitlements": ["ads"]],
+            ["paid": true, "entitlements": ["ads", "pro/x"]],
+            ["access": "/paid and /entitlements/=pro~1x is [\"pro/x\"] absent false"]
         ),
         // A name that was in the list before shows nothing.
         (["owned": ["pro/x"]], ["owned": ["x", "pro/x"]], [:]),

@@ -88,13 +88,19 @@ struct CaseSettling: Sendable {
 
     /// Waits until the backend has processed the events of the given steps, which prepare the case.
     ///
-    /// The later steps require the state that these events cause. Only a backend that processes
-    /// events after its response needs the wait.
+    /// The later steps require the state that these events cause. A backend that processes events
+    /// after its response gets a sentinel. Other backends may still send their pushes after the
+    /// response, from a list that a worker reads now and then. A push that is due then depends on
+    /// the later steps: the worker drops it if it is no longer true. Their pushes get a quiet time.
     func settleGiven(_ observability: RunRecord.Observability) async {
         let givenSteps = plan.steps.prefix(plan.preparationStepCount ?? 0)
         let hasEvents = givenSteps.contains { if case .deliver = $0 { true } else { false } }
-        guard observability.appliesEventsLater == true, hasEvents, !Task.isCancelled else { return }
-        _ = await settle(observability, "-g")
+        guard hasEvents, !Task.isCancelled else { return }
+        if observability.appliesEventsLater == true {
+            _ = await settle(observability, "-g")
+        } else if observability.arePushesObservable {
+            await waitForQuietBackend(observability)
+        }
     }
 
     /// Waits until the backend has processed all earlier events, before an app asks it for its
