@@ -64,7 +64,13 @@ struct NameValuePair {
         let isProse = isFollowedByColon && Self.isProse(text) || isNameRepeated
         let isTemplate =
             text.hasSuffix("}}") && (text.hasPrefix("{{") || text.hasPrefix("Bearer {{"))
-        guard !text.isEmpty, !isTemplate, !isProse, !SecretMark.isMark(text),
+        // In `/passes/pass=premium/open`, a path of the profile, `pass` is the name of what a user
+        // buys.
+        let isElementOfPath =
+            isFollowedByEqualsSign && name == "pass" && nameStart > 0
+            && bytes[nameStart - 1] == UInt8(ascii: "/")
+            && (text.contains("/") || bytes[range.upperBound...].first == UInt8(ascii: "/"))
+        guard !text.isEmpty, !isTemplate, !isProse, !isElementOfPath, !SecretMark.isMark(text),
             !Self.placeholderValues.contains(text.lowercased())
         else { return nil }
         value = range

@@ -44,6 +44,15 @@ struct SecretTextTests {
         #expect(secret.bodyLine.hasSuffix(#","a":1}"#) && !secret.bodyLine.contains("hidden"))
     }
 
+    @Test func `an element of a path is readable, and a password is not`() {
+        let redaction = Redaction.forReports()
+        let path = "subscription/passes/pass=premium/open is true"
+        #expect(redaction.text(path) == path)
+        for text in ["pass=premium", "/login?pass=premium", "/pass=premium"] {
+            #expect(!redaction.text(text).contains("premium"), "\(text)")
+        }
+    }
+
     @Test func `a secret prints as a fingerprint everywhere`() {
         let secret = Secret("Bearer very-private")
         for text in ["\(secret)", String(reflecting: secret), String(describing: [secret])] {

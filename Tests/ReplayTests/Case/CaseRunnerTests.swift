@@ -581,6 +581,27 @@ struct CaseRunnerTests {
         #expect(outcome.count("started") == 1)
     }
 
+    @Test func `only the first order ends with a purchase of another user`() throws {
+        let bench = SimulationBench()
+        let contract = SimulatedContracts.contract(
+            "orders",
+            [
+                SimulatedContracts.deliver("a"),
+                SimulatedContracts.deliver("b", "RENEWAL", at: .seconds(60)),
+                SimulatedContracts.deliver("c", "RENEWAL", at: .seconds(120)),
+            ],
+            states: [("access", true)],
+            search: .orders(sampleSize: 4)
+        )
+        let outcome = try bench.verify(contract)
+        let result = try #require(outcome["orders"])
+        let buyers = Set(bench.backend.webhooks.compactMap { $0.event?["app_user_id"]?.string })
+        // One buyer for each order, two of the calibration, and the one after the first order.
+        #expect(result.verdict == .passed)
+        #expect(result.runCount == 5)
+        #expect(buyers.count == 8)
+    }
+
     @Test func `the smallest failing reordering is reported`() throws {
         let bench = SimulationBench()
         Self.fails(bench, .status(409)) { $0.first == "EXPIRATION" }

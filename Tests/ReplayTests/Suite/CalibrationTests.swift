@@ -157,6 +157,20 @@ struct CalibrationTests {
         try bench.run { await Calibration(executor: $0.executor, nonce: "x").observability() }
     }
 
+    @Test func `only the calibration reads the state of an unknown user`() throws {
+        let bench = SimulationBench()
+        func unknownUserReads(_ name: String) -> Int {
+            bench.journal(name).count {
+                if case .probe(_, "nobody") = $0.purpose { true } else { false }
+            }
+        }
+        let observability = try Self.calibrated(bench)
+        #expect(observability.unknownUserDocuments != nil)
+        #expect(unknownUserReads("x-c1") > 0 && unknownUserReads("x-c2") > 0)
+        #expect(try Self.observePurchase(bench)?.areProbeChangesObservable == true)
+        #expect(unknownUserReads("s-1") == 0)
+    }
+
     @Test func `without declared observability no event is sent`() throws {
         let bench = SimulationBench {
             $0.probes = []
