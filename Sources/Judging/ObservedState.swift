@@ -4,12 +4,17 @@ package import Values
 /// The state of a user as a probe returned it: a document, nothing, or an unreadable response.
 package enum ObservedState: Hashable, Sendable {
     case document(JSONValue)
-    /// The user or row does not exist: the response is 404, 410 or empty.
+    /// The user or row does not exist: the response is 404, 410 or empty, or the backend refuses the
+    /// login of a user whom it knew before.
     case missing
     case unreadable(String)
 
     package init(_ exchange: Exchange) {
         guard let response = exchange.response else {
+            if case .failed(.loginRefused, _) = exchange.outcome {
+                self = .missing
+                return
+            }
             let failureDescription =
                 "no response to \(exchange.request.method) \(exchange.request.target)"
             if case .failed(_, let reason) = exchange.outcome {
@@ -61,6 +66,22 @@ extension Exchange {
         case .answered(let response): response.status >= 500 || response.isSuccessful
         case .failed(.timedOut, _), .pending: false
         case .failed, .requestCut, .answerLost: true
+        }
+    }
+}
+
+extension RunRecord {
+    /// Whether the last response of a probe shows that the backend has lost a user whom it knew.
+    package var hasLostUser: Bool {
+        let probes = Dictionary(
+            exchanges.compactMap { exchange -> (Exchange.Purpose, Exchange)? in
+                guard case .probe = exchange.purpose else { return nil }
+                return (exchange.purpose, exchange)
+            },
+            uniquingKeysWith: { $1 }
+        )
+        return probes.values.contains {
+            if case .failed(.loginRefused, _) = $0.outcome { true } else { false }
         }
     }
 }

@@ -441,6 +441,37 @@ struct FailureCauseTests {
         #expect((remedy == FindingCode.responseStatus.facts.remedy) == (status == 409), "\(remedy)")
     }
 
+    @Test func `a user who can no longer sign in is one cause, whatever the clause`() throws {
+        let restart = Step.restart(Restart(signal: .kill))
+        let lost = Self.exchange(
+            .assay,
+            .backend,
+            .probe(name: "subscription", user: "ada"),
+            "GET /me",
+            .failed(.loginRefused, "the login request returned 401")
+        )
+        let state = Finding(.stateDiffers, expected: "as without a fault", actual: "no user")
+        let causes = Self.causes([
+            Self.result("a", [Self.purchase, restart], state, clause: "S-04", timeline: [lost]),
+            Self.result(
+                "b",
+                [Self.event(.documented(.renewal)), restart],
+                Self.missingPush,
+                clause: "S-05",
+                timeline: [lost]
+            ),
+            Self.result("c", [restart], Self.wrongValue, clause: "S-32", timeline: [lost]),
+        ])
+        let cause = try #require(causes.all.first)
+        #expect(causes.all.count == 1)
+        #expect(
+            cause.title
+                == "A user who had a session can no longer sign in after a restart of the backend"
+        )
+        #expect(cause.kind == .userMissing)
+        #expect(cause.remedy.contains("Store a registration before its response"))
+    }
+
     @Test func `a missing resource behind a known route is not a wrong address`() {
         let causes = Self.causes([
             Self.result(

@@ -22,7 +22,8 @@ package struct FailureCause: Hashable, Sendable {
         case unexpectedStatus = "unexpected-status"
         /// The backend sends no response to an event or a call.
         case missingResponse = "missing-response"
-        /// The backend does not know a user that an event has named.
+        /// The backend does not know a user that an event has named, or a user whose session it
+        /// accepted before.
         case userMissing = "user-missing"
         /// A value in the response of a probe is wrong.
         case wrongValue = "wrong-value"

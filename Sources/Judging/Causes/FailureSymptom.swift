@@ -17,6 +17,8 @@ enum FailureSymptom: Hashable {
     case unexpectedStatus(CallShape, Int, ResponseForm)
     case missingResponse(CallShape)
     case userMissing
+    /// The backend refuses the login of a user whose session it accepted before.
+    case lostUser
     /// A value of a probe at a path, with the expected and the actual value if they are words.
     case wrongValue(path: String, expected: String, actual: String)
     /// A finding with the part of its text that names the requirement, in which numbers and quoted
@@ -246,6 +248,12 @@ struct CaseSymptom {
                 if case .probe = exchange.purpose {
                     lastStates[exchange.purpose] = ObservedState(exchange)
                 }
+            }
+            let lostUser = result.timeline.last {
+                if case .failed(.loginRefused, _) = $0.outcome { true } else { false }
+            }
+            if let lostUser, lastStates[lostUser.purpose] == .missing {
+                return CaseSymptom(.lostUser, lostUser)
             }
             guard !lastStates.isEmpty, lastStates.values.allSatisfy({ $0 == .missing }) else {
                 return nil

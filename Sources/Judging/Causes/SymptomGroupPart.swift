@@ -151,7 +151,7 @@ extension FailureSymptom {
         case .unexpectedStatus, .missingResponse, .userMissing, .wrongValue: true
         case .finding(let code, _): !code.isInconclusive
         case .backendStopped, .restartFailed, .unservedCall, .unansweredCall, .refusedPush,
-            .newKey, .setupFailed, .unexpectedPass, .notRun:
+            .newKey, .lostUser, .setupFailed, .unexpectedPass, .notRun:
             false
         }
     }

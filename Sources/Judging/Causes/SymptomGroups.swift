@@ -149,6 +149,7 @@ struct SymptomGroups {
         case .missingResponse(let call):
             return "\(call.line) sends no response\(recipient)"
         case .userMissing: return "No probe knows the user\(after)"
+        case .lostUser: return representative.result.contract.lostUserText(after)
         case .wrongValue(let path, _, _):
             guard let difference = finding?.firstDifference else {
                 return "\(path) is wrong\(after)"
@@ -198,6 +199,10 @@ struct SymptomGroups {
         case .unansweredCall:
             return "Check the time limit of this call in the backend, and run the case again with "
                 + "--jobs 1."
+        case .lostUser:
+            return "Store a registration before its response, so that a kill of the backend right "
+                + "after the response does not lose the user. Events and pushes that are stored in "
+                + "the same way are lost with the user."
         case .refusedPush:
             return "Correct the request as the response says. A refused push reaches no user."
         case .newKey:
@@ -217,6 +222,20 @@ struct SymptomGroups {
                 : FindingCode.responseStatus.facts.remedy
         default: return Diagnosis(finding, of: representative.result.contract).remedy
         }
+    }
+}
+
+extension Contract {
+    /// Returns the title of the cause that a user is lost.
+    fileprivate func lostUserText(_ after: String) -> String {
+        let restartsBackend = steps.contains { step in
+            switch step {
+            case .restart, .killAtCall: true
+            default: false
+            }
+        }
+        return "A user who had a session can no longer sign in"
+            + (restartsBackend ? " after a restart of the backend" : after)
     }
 }
 
@@ -245,7 +264,7 @@ extension FailureSymptom {
         case .setupFailed: .setupFailed
         case .unexpectedStatus: .unexpectedStatus
         case .missingResponse: .missingResponse
-        case .userMissing: .userMissing
+        case .userMissing, .lostUser: .userMissing
         case .wrongValue: .wrongValue
         case .refusedPush, .newKey: .unmetRequirement
         case .finding: isInconclusive ? .inconclusive : .unmetRequirement

@@ -10,6 +10,8 @@ struct CredentialError: Error, CustomStringConvertible {
     let description: String
     /// The response that refused a login; nil without one.
     var response: HTTPMessage.Response?
+    /// Whether the backend refused the login of a user whose session it accepted before.
+    var isUserLost = false
 }
 
 /// Credentials: the headers with which the profile's own requests identify their caller.
@@ -119,7 +121,7 @@ extension CaseRequests {
             let token = response?[pointer]?.string, !token.isEmpty,
             let key = Self.userSessionKey(values)
         else { return }
-        run.userSessions.withLock { $0[key] = token }
+        run.userSessions.withLock { $0.store(token, of: key) }
     }
 
     /// Returns the session token of a user from the login that the profile defines under `users`.
@@ -135,16 +137,27 @@ extension CaseRequests {
                 description: "{{user-session}} is used in a request that concerns no user"
             )
         }
-        if let existingToken = run.userSessions.withLock({ $0[key] }) { return existingToken }
+        if let existingToken = run.userSessions.withLock({ $0.token(of: key) }) {
+            return existingToken
+        }
         guard let login = run.profile.userSession?.login else {
             let location = run.profile.userSession.map { " at \($0.token)" } ?? ""
             throw CredentialError(
                 description: "no registration of the user returned a session\(location)"
             )
         }
-        let token = try await token(of: login, "users", values)
-        run.userSessions.withLock { $0[key] = token }
-        return token
+        let now = run.clock.now
+        if let refusal = run.userSessions.withLock({ $0.refusal(of: key, at: now) }) {
+            throw refusal
+        }
+        do {
+            let token = try await token(of: login, "users", values)
+            run.userSessions.withLock { $0.store(token, of: key) }
+            return token
+        } catch {
+            let now = run.clock.now
+            throw run.userSessions.withLock { $0.recordFailure(error, of: key, at: now) }
+        }
     }
 
     /// Forgets the session of the user whom a request concerns, because the backend refused it.
@@ -154,7 +167,7 @@ extension CaseRequests {
         guard run.profile.userSession?.login != nil, let key = Self.userSessionKey(values) else {
             return false
         }
-        return run.userSessions.withLock { $0.removeValue(forKey: key) } != nil
+        return run.userSessions.withLock { $0.drop(of: key) }
     }
 
     /// The key of a user's session: the install ID, which stays the same after a login.
@@ -202,5 +215,66 @@ extension NamedValues {
         Template(text).names.contains { name in
             if case .absent = value(of: name) { true } else { false }
         }
+    }
+}
+
+/// The sessions of users at the backend, by the user's install ID.
+///
+/// A user whose login the backend refuses after it accepted a session of that user is lost, for
+/// example because the backend was killed before it stored the registration. Such a login is tried
+/// again only after a pause: each refusal costs the backend a password hash, and may count against a
+/// limit of failed logins.
+struct UserSessions: Sendable {
+    private struct Refusal: Sendable {
+        let error: CredentialError
+        let pause: Duration
+        let nextLogin: Duration
+    }
+
+    /// The pause after the first refused login of a user; each later one is twice as long.
+    private static let firstPause: Duration = .milliseconds(250)
+    /// The statuses of a refused login that show that the backend does not know the user.
+    private static let statusesOfUnknownUser = [401, 404, 410]
+
+    private var tokens: [String: String] = [:]
+    private var usersWithSession: Set<String> = []
+    private var refusals: [String: Refusal] = [:]
+
+    func token(of user: String) -> String? { tokens[user] }
+
+    mutating func store(_ token: String, of user: String) {
+        tokens[user] = token
+        usersWithSession.insert(user)
+        refusals[user] = nil
+    }
+
+    /// Forgets the session of a user, and returns whether there was one.
+    mutating func drop(of user: String) -> Bool { tokens.removeValue(forKey: user) != nil }
+
+    /// Returns the error of the last refused login of a user, if the next login is not due yet.
+    func refusal(of user: String, at now: Duration) -> CredentialError? {
+        refusals[user].flatMap { now < $0.nextLogin ? $0.error : nil }
+    }
+
+    /// Records a failed login.
+    ///
+    /// - Parameters:
+    ///   - error: The error of the login.
+    ///   - user: The install ID of the user.
+    ///   - now: The time on the clock of the run.
+    /// - Returns: The error, which says whether the backend has lost the user.
+    mutating func recordFailure(
+        _ error: CredentialError,
+        of user: String,
+        at now: Duration
+    ) -> CredentialError {
+        guard usersWithSession.contains(user), let status = error.response?.status,
+            Self.statusesOfUnknownUser.contains(status)
+        else { return error }
+        var error = error
+        error.isUserLost = true
+        let pause = refusals[user].map { $0.pause * 2 } ?? Self.firstPause
+        refusals[user] = Refusal(error: error, pause: pause, nextLogin: now + pause)
+        return error
     }
 }

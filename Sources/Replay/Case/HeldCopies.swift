@@ -51,8 +51,7 @@ extension CaseExecution {
                 }
             }
             for gate in gates { await gate.reached(1) }
-            let respondsToNoRequest =
-                !(await execution.run.respondsToOtherRequests(lane: laneCount))
+            let respondsToRequest = await execution.run.respondsToOtherRequests(lane: laneCount)
             sequences.withLock { sequences in
                 sequences = copies.map { copy in
                     let purpose = Exchange.Purpose.delivery(
@@ -67,12 +66,10 @@ extension CaseExecution {
             let timing = plan.concurrentTiming ?? .allAtOnce
             await timing.open(gates + (calls.isEmpty ? [] : [callsGate]), on: execution.clock)
             await group.waitForAll()
-            return respondsToNoRequest
+            return !respondsToRequest
         }
         // A server with several workers may also have none left while all copies are incomplete.
-        if respondsToNoRequest, !servesOneRequestAtATime {
-            servesOneRequestAtATime = await run.servesOneRequestAtATime()
-        }
+        if respondsToNoRequest { servesOneRequestAtATime = await run.servesOneRequestAtATime() }
         await continueRetries(
             released,
             after: zip(copies, outcomes.withLock { $0 }).map { ($0, $1) }

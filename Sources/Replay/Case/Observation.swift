@@ -81,7 +81,7 @@ extension CaseRequests {
                 let isUnknownUser = error.response?.status == 404
                 credentialFailure =
                     error.response.flatMap { isUnknownUser ? .answered($0) : nil }
-                    ?? .failed(.closed, "\(error)")
+                    ?? .failed(error.isUserLost ? .loginRefused : .closed, "\(error)")
             }
             var observation = exchange(.assay, .probe(name: probe.name, user: user), request)
             let sequence = run.fakes.journal.begin(observation)

@@ -31,9 +31,7 @@ package final class RunExecutor: Sendable {
     let unprocessedPurchases = UnprocessedPurchases()
     /// The session token from the login that the profile defines; nil until it is needed.
     let session = Locked<String?>(nil)
-    /// The session tokens of users from the login that the profile defines, by the user's install
-    /// ID.
-    let userSessions = Locked<[String: String]>([:])
+    let userSessions = Locked(UserSessions())
     let originClients: OriginClients
     /// The deliberate defects of Assay's app with accounts, which test Assay itself.
     let appDefects: Set<AccountApp.Defect>

@@ -238,6 +238,7 @@ package struct Timeline: Sendable {
         case .failed(.timedOut, _): "timed out"
         case .failed(.malformed, _): "not HTTP"
         case .failed(.shortage, let text): text
+        case .failed(.loginRefused, _): "no login"
         }
     }
 }

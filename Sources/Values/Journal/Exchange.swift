@@ -45,6 +45,9 @@ package struct Exchange: Hashable, Codable, Sendable {
         /// Assay itself lacked a file descriptor, memory or a port; the description of the outcome
         /// names the missing resource.
         case shortage
+        /// The request was not sent, because the backend refuses the login of a user whose session
+        /// it accepted before.
+        case loginRefused
     }
 
     /// The position of the exchange in the journal's total order; a request is numbered before it

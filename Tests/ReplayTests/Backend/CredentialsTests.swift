@@ -209,6 +209,83 @@ struct CredentialsTests {
         }
     }
 
+    @Test(
+        "a user whose login is refused after a session is lost",
+        arguments: [401, 404, 410, 403, 429]
+    )
+    func refusedLogin(status: Int) throws {
+        let bench = Self.userBench()
+        bench.backend.respond = { backend, arrival in
+            let path = arrival.request.path
+            if path == "/login" {
+                let isFirst = backend.arrivals.count { $0.request.path == path } == 1
+                return isFirst ? .json(["token": "t-1"]) : .status(status)
+            }
+            guard path.hasPrefix("/test/") else { return nil }
+            let isFirst = backend.arrivals.count { $0.request.path == path } == 1
+            return isFirst ? nil : .status(401)
+        }
+        let record = try Self.looks(bench)
+        let state = record.state(of: "ada", probe: bench.executor.profile.probes[0].name)
+        let isLost = [401, 404, 410].contains(status)
+        #expect((state == .missing) == isLost, "\(String(describing: state))")
+        // A lost user is not asked for again at once.
+        if isLost { #expect(Self.logins(bench) == 2) }
+    }
+
+    @Test func `the effects for a lost user are waited for only briefly`() throws {
+        let bench = Self.userBench()
+        bench.backend.respond = { backend, arrival in
+            let path = arrival.request.path
+            let count = backend.arrivals.count { $0.request.path == path }
+            if path == "/login" { return count == 1 ? .json(["token": "t-1"]) : .status(401) }
+            return path.hasPrefix("/test/") && count > 1 ? .status(401) : nil
+        }
+        let record = try bench.run { bench in
+            await bench.executor.run(
+                RunPlan(
+                    steps: [.register(user: "ada"), .probe(user: "ada")],
+                    users: ["ada"],
+                    observesFinalState: true
+                ),
+                in: "n-1",
+                observability: SimulationBench.observability,
+                within: SimulationBench.within,
+                verdict: { _ in .mayResolveWithLongerWait }
+            )
+        }
+        #expect(record.hasLostUser)
+        let wait = try #require(record.unsuccessfulWaitTime)
+        #expect(wait >= .seconds(2) && wait < .seconds(3), "\(wait)")
+        // One login for the session, and then four with growing pauses.
+        let ada = record.namespace.installID(of: "ada")
+        let logins = bench.backend.arrivals.count {
+            $0.request.path == "/login"
+                && JSONValue(ifValid: $0.request.body)?["name"]?.string == ada
+        }
+        #expect((4...6).contains(logins), "\(logins)")
+    }
+
+    @Test func `a refused login of a known user is repeated with growing pauses`() {
+        var sessions = UserSessions()
+        let error = CredentialError(description: "401", response: HTTPMessage.Response(401))
+        #expect(!sessions.recordFailure(error, of: "a", at: .zero).isUserLost)
+        #expect(sessions.refusal(of: "a", at: .zero) == nil)
+        sessions.store("t", of: "a")
+        #expect(sessions.token(of: "a") == "t")
+        #expect(sessions.drop(of: "a") && !sessions.drop(of: "a"))
+        #expect(sessions.recordFailure(error, of: "a", at: .zero).isUserLost)
+        #expect(sessions.refusal(of: "a", at: .milliseconds(249))?.isUserLost == true)
+        #expect(sessions.refusal(of: "a", at: .milliseconds(250)) == nil)
+        _ = sessions.recordFailure(error, of: "a", at: .milliseconds(250))
+        #expect(sessions.refusal(of: "a", at: .milliseconds(749)) != nil)
+        #expect(sessions.refusal(of: "a", at: .milliseconds(750)) == nil)
+        #expect(sessions.refusal(of: "b", at: .milliseconds(300)) == nil)
+        // A new registration begins anew.
+        sessions.store("t-2", of: "a")
+        #expect(sessions.refusal(of: "a", at: .milliseconds(300)) == nil)
+    }
+
     @Test func `an expired session is renewed once`() throws {
         let bench = Self.bench(Self.credentials(["authorization": "Bearer {{session}}"]))
         bench.backend.respond = { backend, arrival in

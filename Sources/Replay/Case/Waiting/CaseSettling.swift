@@ -155,6 +155,12 @@ struct CaseSettling: Sendable {
     /// stays below the limit.
     private static let pauseExcessMax: Duration = .milliseconds(10)
 
+    /// The longest wait for effects for a user whose login the backend refuses.
+    ///
+    /// The login is tried several times in it. A backend that has lost a user does not find the user
+    /// again.
+    private static let lostUserWait: Duration = .seconds(2)
+
     /// The interval between two readings of probes by any of the waiting cases.
     ///
     /// The cases take turns, so each of them reads less often when more cases wait.
@@ -187,11 +193,12 @@ struct CaseSettling: Sendable {
         }
         guard needsLongerWait(first) else { return first }
         let missingEffectKey = missingEffect?.missingEffectKey(first)
-        let (timeout, shortenedWait) = timeout(
+        let (allowedTimeout, shortenedWait) = timeout(
             for: missingEffectKey,
             missingEffect?.waitRule ?? plan.waitRule(isRechecked: true),
             atLeast: run.shortSettleTimeout(observability.latency)
         )
+        let timeout = first.hasLostUser ? min(allowedTimeout, Self.lostUserWait) : allowedTimeout
         let settleTimeout = run.settleTimeout(timeout)
         var result = await recordAfterWait(
             first,
