@@ -91,14 +91,19 @@ struct CaseSettling: Sendable {
     /// The later steps require the state that these events cause. A backend that processes events
     /// after its response gets a sentinel. Other backends may still send their pushes after the
     /// response, from a list that a worker reads now and then. A push that is due then depends on
-    /// the later steps: the worker drops it if it is no longer true. Their pushes get a quiet time.
+    /// the later steps: the worker drops it if it is no longer true. Their pushes get a quiet time,
+    /// except before a restart, which shows whether events survive it that were acknowledged just
+    /// before.
     func settleGiven(_ observability: RunRecord.Observability) async {
-        let givenSteps = plan.steps.prefix(plan.preparationStepCount ?? 0)
+        let givenStepCount = plan.preparationStepCount ?? 0
+        let givenSteps = plan.steps.prefix(givenStepCount)
         let hasEvents = givenSteps.contains { if case .deliver = $0 { true } else { false } }
         guard hasEvents, !Task.isCancelled else { return }
         if observability.appliesEventsLater == true {
             _ = await settle(observability, "-g")
-        } else if observability.arePushesObservable {
+        } else if observability.arePushesObservable,
+            plan.steps.dropFirst(givenStepCount).first?.isRestart == false
+        {
             await waitForQuietBackend(observability)
         }
     }
@@ -334,6 +339,10 @@ struct CaseSettling: Sendable {
         }
         return result
     }
+}
+
+extension Step {
+    fileprivate var isRestart: Bool { if case .restart = self { true } else { false } }
 }
 
 extension RunPlan {
